@@ -1,0 +1,116 @@
+//! Codec: one text frame <-> one message. Never panics, whatever the bytes are.
+//!
+//! The envelope (`type`, `protocol_version`, `timestamp`) is the codec's business; messages hold
+//! only what they mean.
+
+use std::fmt;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::strict_json::{DUPLICATE_KEY, StrictJson};
+use crate::{PROTOCOL_VERSION, RequestId, printable};
+
+/// The most a peer's text may take of an error message, in characters.
+const QUOTE_MAX: usize = 200;
+
+/// One direction of the wire.
+pub trait Message: Serialize + Sized {
+    /// Reads the fields of a message of this type; `None` if this direction has no such type.
+    fn from_body(message_type: &str, body: Body) -> Option<serde_json::Result<Self>>;
+}
+
+/// The object of a frame, its envelope already read.
+pub struct Body(Map<String, Value>);
+
+impl Body {
+    pub(crate) fn parse<T: DeserializeOwned>(self) -> serde_json::Result<T> {
+        serde_json::from_value(Value::Object(self.0))
+    }
+}
+
+/// Why a frame is no message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DecodeError {
+    /// No UTF-8 or no JSON, or nested deeper than the parser goes.
+    NotJson {
+        problem: String,
+    },
+    NotAnObject,
+    DuplicateKey {
+        problem: String,
+    },
+    MissingType,
+    MissingVersion,
+    WrongVersion,
+    UnknownType {
+        name: String,
+    },
+    /// A known message with a field that is missing or wrong.
+    BadField {
+        /// The request that this is a broken answer to, if that much could be read.
+        request_id: Option<RequestId>,
+        problem: String,
+    },
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotJson { problem } => write!(f, "the frame is not JSON: {problem}"),
+            Self::NotAnObject => f.write_str("the frame is not a JSON object"),
+            Self::DuplicateKey { problem } => write!(f, "the frame has a {problem}"),
+            Self::MissingType => f.write_str("the frame has no type"),
+            Self::MissingVersion => f.write_str("the frame has no protocol_version"),
+            Self::WrongVersion => write!(f, "protocol_version must be {PROTOCOL_VERSION}"),
+            Self::UnknownType { name } => write!(f, "unknown message type \"{name}\""),
+            Self::BadField { problem, .. } => write!(f, "the message has a bad field: {problem}"),
+        }
+    }
+}
+
+/// The frame of a message.
+pub fn encode<M: Message>(message: &M) -> String {
+    match serde_json::to_value(message) {
+        Ok(Value::Object(mut object)) => {
+            object.insert("protocol_version".to_owned(), PROTOCOL_VERSION.into());
+            Value::Object(object).to_string()
+        }
+        Ok(_) | Err(_) => unreachable!("a message is an object with text keys and plain values"),
+    }
+}
+
+/// The message of a frame.
+pub fn decode<M: Message>(frame: &[u8]) -> Result<M, DecodeError> {
+    let object = match serde_json::from_slice(frame) {
+        Ok(StrictJson(Value::Object(object))) => object,
+        Ok(StrictJson(_)) => return Err(DecodeError::NotAnObject),
+        Err(error) => return Err(not_json(&error)),
+    };
+    let Some(Value::String(message_type)) = object.get("type").cloned() else {
+        return Err(DecodeError::MissingType);
+    };
+    match object.get("protocol_version") {
+        None => return Err(DecodeError::MissingVersion),
+        Some(version) if version.as_u64() == Some(PROTOCOL_VERSION) => {}
+        Some(_) => return Err(DecodeError::WrongVersion),
+    }
+    let request_id = object.get("request_id").and_then(Value::as_str).map(RequestId::from);
+    match M::from_body(&message_type, Body(object)) {
+        Some(parsed) => parsed.map_err(|error| DecodeError::BadField {
+            request_id,
+            problem: printable(&format!("{message_type}: {error}"), QUOTE_MAX),
+        }),
+        None => Err(DecodeError::UnknownType { name: printable(&message_type, QUOTE_MAX) }),
+    }
+}
+
+fn not_json(error: &serde_json::Error) -> DecodeError {
+    let problem = printable(&error.to_string(), QUOTE_MAX);
+    if problem.starts_with(DUPLICATE_KEY) {
+        DecodeError::DuplicateKey { problem }
+    } else {
+        DecodeError::NotJson { problem }
+    }
+}
