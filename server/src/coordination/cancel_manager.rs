@@ -1,0 +1,72 @@
+//! CancelManager: which cancels Unity is still owed. A cancel is kept while Unity is away, and sent
+//! once.
+
+use std::collections::VecDeque;
+
+use protocol::{RequestId, UnityJobId};
+
+use super::ids::JobId;
+use super::limits::Limits;
+
+#[derive(Debug, Default)]
+pub(super) struct CancelManager {
+    intents: VecDeque<Intent>,
+    /// Submissions given up on: should Unity accept one after all, it is cancelled there.
+    abandoned: VecDeque<RequestId>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Intent {
+    /// A living job; waits until Unity's name for it is known.
+    Job(JobId),
+    /// A job that has ended here but may go on in Unity.
+    Orphan(UnityJobId),
+}
+
+impl CancelManager {
+    pub(super) fn want(&mut self, intent: Intent) {
+        if !self.intents.contains(&intent) {
+            self.intents.push_back(intent);
+        }
+    }
+
+    /// The job has ended: there is nothing left to cancel.
+    pub(super) fn forget(&mut self, job: JobId) {
+        self.intents.retain(|intent| *intent != Intent::Job(job));
+    }
+
+    /// Takes the first intent whose target Unity knows, with Unity's name for it.
+    pub(super) fn next(
+        &mut self,
+        unity_id: impl Fn(JobId) -> Option<UnityJobId>,
+    ) -> Option<(Option<JobId>, UnityJobId)> {
+        let target = |intent: &Intent| match intent {
+            Intent::Job(job) => unity_id(*job).map(|id| (Some(*job), id)),
+            Intent::Orphan(id) => Some((None, id.clone())),
+        };
+        let index = self.intents.iter().position(|intent| target(intent).is_some())?;
+        self.intents.remove(index).as_ref().and_then(target)
+    }
+
+    pub(super) fn abandon(&mut self, submission: RequestId, limits: &Limits) {
+        self.abandoned.push_back(submission);
+        if self.abandoned.len() > limits.abandoned_max {
+            self.abandoned.pop_front();
+        }
+    }
+
+    /// True, once, if this submission was given up on.
+    pub(super) fn was_abandoned(&mut self, submission: &RequestId) -> bool {
+        let before = self.abandoned.len();
+        self.abandoned.retain(|abandoned| abandoned != submission);
+        self.abandoned.len() < before
+    }
+
+    pub(super) fn assert_invariants(&self, limits: &Limits) {
+        debug_assert!(self.abandoned.len() <= limits.abandoned_max, "abandoned ones are bounded");
+        debug_assert!(
+            self.intents.len() <= limits.jobs_active_max + limits.abandoned_max + 1,
+            "intents are bounded"
+        );
+    }
+}

@@ -1,0 +1,310 @@
+//! Sockets come and go; one of them is the Editor.
+
+use protocol::{
+    Capability, DecodeError, ErrorBody, ErrorMessage, FromUnity, Json, Map, Ping, PluginHello,
+    ServerHello, ToUnity,
+};
+
+use super::super::editor_state_tracker::Observed;
+use super::super::event::{CloseCode, ClosedBy, Note};
+use super::super::failure::{ErrorCode, Failure};
+use super::super::ids::ConnectionId;
+use super::super::reconnect_controller::{Adopted, Verdict};
+use super::super::request_scheduler::{Lane, Purpose};
+use super::super::stores::connection::Role;
+use super::super::time::Timestamp;
+use super::super::tool_catalog::{TOOLS, Tool};
+use super::ExecutionCoordinator;
+use super::answers::UnityAnswer;
+
+/// Plugins know this very text.
+const ALREADY_ACTIVE: &str = "another Unity websocket session is already active";
+
+impl ExecutionCoordinator {
+    pub(super) fn on_opened(&mut self, now: Timestamp, on: ConnectionId) {
+        let evicted = self.link.open(now, on, &self.limits);
+        if self.is_stopping() {
+            return self.close(on, CloseCode::GoingAway, "the server is stopping");
+        }
+        if let Some(oldest) = evicted {
+            self.close(oldest, CloseCode::Policy, "too many sockets without a hello");
+        }
+    }
+
+    pub(super) fn on_closed(&mut self, now: Timestamp, on: ConnectionId, by: ClosedBy) {
+        match (self.link.role(on), by) {
+            (Role::Session, by) => {
+                if by == ClosedBy::FrameTooLarge {
+                    self.on_answer_too_large(now);
+                }
+                self.lose_session(now, on, "the socket closed");
+                self.link.forget(on);
+                self.adopt_contender(now);
+            }
+            (Role::Contender | Role::Pending | Role::Gone, _) => self.link.forget(on),
+        }
+        self.stop_if_closed();
+    }
+
+    pub(super) fn on_frame(
+        &mut self,
+        now: Timestamp,
+        on: ConnectionId,
+        frame: Result<FromUnity, DecodeError>,
+    ) {
+        match (self.link.role(on), frame) {
+            (Role::Session, frame) => self.on_session_frame(now, on, frame),
+            (Role::Pending, Ok(FromUnity::Hello(hello))) => self.on_hello(now, on, hello),
+            (Role::Pending, Ok(_)) => self.refuse(on, "the first message must be hello"),
+            (Role::Pending, Err(error)) => self.refuse(on, &error.to_string()),
+            (Role::Contender, Ok(FromUnity::EditorStatus(status))) => {
+                self.link.on_contender_status(&status);
+            }
+            (Role::Contender | Role::Gone, _) => self.note(Note::FrameIgnored { on }),
+        }
+    }
+
+    // Hello.
+
+    fn on_hello(&mut self, now: Timestamp, on: ConnectionId, hello: PluginHello) {
+        match self.link.judge(&hello) {
+            Verdict::Adopt => self.adopt(now, on, hello),
+            Verdict::Replace { old } => {
+                self.close_session(now, old, CloseCode::Normal, "replaced by a newer connection");
+                self.adopt(now, on, hello);
+                // The Editor has just spoken: whoever waited for its end need not wait.
+                self.refuse_contender();
+            }
+            Verdict::Contest { incumbent } => {
+                self.note(Note::SessionContested { incumbent, newcomer: on });
+                self.link.contest(on, hello, now + self.limits.takeover_probe);
+                self.send(incumbent, ToUnity::Ping(Ping {}));
+            }
+            Verdict::ReplaceContender { old } => {
+                let until = self.link.probe_until().unwrap_or(now);
+                self.close(old, CloseCode::Normal, "replaced by a newer connection");
+                self.link.contest(on, hello, until);
+            }
+            Verdict::Refuse => self.refuse(on, ALREADY_ACTIVE),
+        }
+    }
+
+    fn adopt(&mut self, now: Timestamp, on: ConnectionId, hello: PluginHello) {
+        let adopted = self.link.adopt(now, on, hello, 0, &self.limits);
+        self.on_adopted(now, on, adopted);
+    }
+
+    pub(super) fn adopt_contender(&mut self, now: Timestamp) {
+        if let Some((on, adopted)) = self.link.adopt_contender(now, &self.limits) {
+            self.on_adopted(now, on, adopted);
+        }
+    }
+
+    fn on_adopted(&mut self, now: Timestamp, on: ConnectionId, adopted: Adopted) {
+        self.editor.on_hello(now, adopted.state, adopted.seq);
+        self.note(Note::SessionBegan { on, plugin_version: adopted.plugin_version.clone() });
+        if adopted.plugin_version != self.server_version {
+            let server = self.server_version.clone();
+            self.note(Note::VersionsDiffer { plugin: adopted.plugin_version, server });
+        }
+        let server_version = self.server_version.clone();
+        self.send(on, ToUnity::Hello(ServerHello { server_version }));
+        let tools = TOOLS.iter().map(Tool::metadata).collect();
+        self.send(on, ToUnity::Capability(Capability { tools }));
+        self.resume(adopted.memory_gone);
+    }
+
+    /// What Unity was sent before: waits on, ends, or is asked for.
+    fn resume(&mut self, memory_gone: bool) {
+        if self.scheduler.kept().is_some() {
+            self.scheduler.free_lane(); // Its caller was answered; a new session starts clean.
+        }
+        if memory_gone {
+            self.give_up_trip(&Failure::memory_gone());
+        }
+        for job in self.jobs.running() {
+            self.poll_soon(job);
+        }
+    }
+
+    /// Ends the request that Unity was sent and will not answer.
+    pub(super) fn give_up_trip(&mut self, failure: &Failure) {
+        match self.scheduler.free_lane() {
+            Lane::Taken { purpose: Purpose::Execute { call }, .. } => {
+                self.reply(call, Err(failure.clone()));
+            }
+            Lane::Taken { trip, purpose: Purpose::Submit { job } } => {
+                self.cancels.abandon(trip.request_id, &self.limits);
+                self.fail_job(job, failure.clone());
+            }
+            Lane::Taken { purpose: Purpose::Status { .. } | Purpose::Cancel { .. }, .. }
+            | Lane::Free
+            | Lane::Kept { .. } => {}
+        }
+    }
+
+    // The session.
+
+    fn on_session_frame(
+        &mut self,
+        now: Timestamp,
+        on: ConnectionId,
+        frame: Result<FromUnity, DecodeError>,
+    ) {
+        match frame {
+            Ok(FromUnity::Hello(_)) => self.on_bad_frame(now, on, "a second hello"),
+            Ok(message) => {
+                self.link.on_good_frame();
+                self.on_message(now, message);
+            }
+            Err(DecodeError::UnknownType { name }) => {
+                self.link.on_good_frame(); // Newer than us is not broken.
+                let message = format!("unknown message type \"{name}\"");
+                self.send_error(on, ErrorCode::UnknownCommand, message);
+            }
+            Err(DecodeError::BadField { request_id: Some(id), problem })
+                if self.scheduler.holds(&id) =>
+            {
+                self.on_answer(now, id, UnityAnswer::Broken { problem });
+                if self.link.on_bad_frame() >= self.limits.bad_frames_max {
+                    self.close_for_bad_frames(now, on);
+                }
+            }
+            Err(
+                error @ (DecodeError::BadField { .. }
+                | DecodeError::NotJson { .. }
+                | DecodeError::NotAnObject
+                | DecodeError::DuplicateKey { .. }
+                | DecodeError::MissingType
+                | DecodeError::MissingVersion
+                | DecodeError::WrongVersion),
+            ) => self.on_bad_frame(now, on, &error.to_string()),
+        }
+    }
+
+    fn on_message(&mut self, now: Timestamp, message: FromUnity) {
+        match message {
+            FromUnity::Hello(_) => {} // Judged before it comes here.
+            FromUnity::Capability(offered) => self.link.record_tools(offered.tools),
+            FromUnity::EditorStatus(status) => {
+                let observed = self.editor.on_status(now, status.state, status.seq);
+                if observed == Observed::Stale {
+                    self.note(Note::StaleStatus { seq: status.seq });
+                }
+                self.on_observed(now, &observed);
+            }
+            FromUnity::Pong(pong) => {
+                self.link.on_pong(now, &self.limits);
+                self.refuse_contender(); // The session lives.
+                let observed = self.editor.on_pong(now, &pong);
+                self.on_observed(now, &observed);
+            }
+            FromUnity::Result(result) => {
+                self.on_answer(now, result.request_id, UnityAnswer::Result(result.outcome));
+            }
+            FromUnity::SubmitJobResult(result) => {
+                self.on_answer(now, result.request_id, UnityAnswer::Accepted(result.job_id));
+            }
+            FromUnity::JobStatus(status) => {
+                self.on_answer(now, status.request_id.clone(), UnityAnswer::Status(status));
+            }
+            FromUnity::CancelResult(result) => {
+                self.on_answer(now, result.request_id, UnityAnswer::Cancel(result.status));
+            }
+            FromUnity::Error(ErrorMessage { request_id: Some(id), error }) => {
+                self.on_answer(now, id, UnityAnswer::Error(error));
+            }
+            FromUnity::Error(ErrorMessage { request_id: None, error }) => {
+                self.note(Note::PluginError { code: error.code, message: error.message });
+            }
+        }
+    }
+
+    fn on_observed(&mut self, now: Timestamp, observed: &Observed) {
+        match observed {
+            Observed::BecameReady => self.link.restart_heartbeat(now, &self.limits),
+            Observed::BecameBusy | Observed::Nothing | Observed::Stale => {}
+        }
+    }
+
+    /// The session is over. What Unity was sent is held; a mere question is not.
+    fn lose_session(&mut self, now: Timestamp, on: ConnectionId, why: &'static str) {
+        self.note(Note::SessionEnded { on, why });
+        self.link.lose_session(now);
+        self.editor.on_session_lost();
+        match self.scheduler.lane() {
+            Lane::Taken { purpose: Purpose::Status { job, asker }, .. } => {
+                let (job, asker) = (*job, *asker);
+                self.scheduler.free_lane();
+                self.on_question_over(now, job);
+                self.answer_asker(asker, job);
+            }
+            Lane::Taken { purpose: Purpose::Cancel { .. }, .. } => {
+                self.scheduler.free_lane();
+            }
+            Lane::Taken { purpose: Purpose::Execute { .. } | Purpose::Submit { .. }, .. }
+            | Lane::Free
+            | Lane::Kept { .. } => {}
+        }
+    }
+
+    pub(super) fn close_session(
+        &mut self,
+        now: Timestamp,
+        on: ConnectionId,
+        code: CloseCode,
+        why: &'static str,
+    ) {
+        self.lose_session(now, on, why);
+        self.close(on, code, why);
+    }
+
+    /// The bridge could not write: the session is as good as gone, though nobody has said so yet.
+    pub(super) fn on_bridge_gone(&mut self, now: Timestamp, on: ConnectionId) {
+        if self.link.role(on) == Role::Session {
+            self.close_session(now, on, CloseCode::GoingAway, "the socket does not take frames");
+            self.adopt_contender(now);
+        }
+    }
+
+    // What is refused.
+
+    fn on_bad_frame(&mut self, now: Timestamp, on: ConnectionId, problem: &str) {
+        self.note(Note::BadFrame { on, problem: problem.to_owned() });
+        if self.link.on_bad_frame() >= self.limits.bad_frames_max {
+            self.close_for_bad_frames(now, on);
+        } else {
+            self.send_error(on, ErrorCode::InvalidRequest, problem.to_owned());
+        }
+    }
+
+    fn close_for_bad_frames(&mut self, now: Timestamp, on: ConnectionId) {
+        self.close_session(now, on, CloseCode::Policy, "too many bad frames in a row");
+        self.adopt_contender(now);
+    }
+
+    /// A socket that does not become a session: told why, then closed.
+    pub(super) fn refuse(&mut self, on: ConnectionId, problem: &str) {
+        self.send_error(on, ErrorCode::InvalidRequest, problem.to_owned());
+        self.close(on, CloseCode::Policy, "no session");
+    }
+
+    fn refuse_contender(&mut self) {
+        if let Some(on) = self.link.contender() {
+            self.refuse(on, ALREADY_ACTIVE);
+        }
+    }
+
+    fn send_error(&mut self, on: ConnectionId, code: ErrorCode, message: String) {
+        let row = code.row();
+        let mut details = Map::new();
+        details.insert("execution_guarantee".to_owned(), Json::from(row.guarantee.text()));
+        let error = ErrorBody {
+            code: row.text.to_owned(),
+            message,
+            retryable: Some(row.retryable),
+            details: Some(Json::Object(details)),
+        };
+        self.send(on, ToUnity::Error(ErrorMessage { request_id: None, error }));
+    }
+}

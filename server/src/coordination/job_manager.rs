@@ -1,0 +1,224 @@
+//! JobManager: work that outlives the call that started it.
+
+use protocol::{JobState, Progress, ToUnity, UnityJobId};
+
+use super::event::{CancelView, JobReport};
+use super::ids::{CallId, JobId};
+use super::limits::Limits;
+use super::stores::job::{Ending, Job, JobDeadline, JobPhase, JobStore, Poll, RunningJob};
+use super::stores::request::Call;
+use super::time::{Deadline, Timestamp, Why};
+
+#[derive(Debug, Default)]
+pub(super) struct JobManager {
+    jobs: JobStore,
+}
+
+/// What a job that is due wants.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Due {
+    Poll,
+    /// Its limit has passed: ask once more, if Unity is there.
+    LastQuestion,
+    /// Its limit has passed, and the last question was of no use.
+    End,
+    Nothing,
+}
+
+impl JobManager {
+    pub(super) fn has_room(&self, limits: &Limits) -> bool {
+        self.jobs.active_len() < limits.jobs_active_max
+    }
+
+    /// The call has become a job: from now on it has an id.
+    pub(super) fn issue(&mut self, id: JobId, call: &Call, frame: ToUnity) {
+        let job = Job {
+            tool: call.tool,
+            request_id: call.request_id.clone(),
+            ticket: call.ticket,
+            arrived: call.arrived,
+            timeout: call.timeout,
+            phase: JobPhase::Queued { frame },
+            cancel: None,
+            waiters: Vec::new(),
+        };
+        self.jobs.insert(id, job);
+    }
+
+    pub(super) fn get(&self, id: JobId) -> Option<&Job> {
+        self.jobs.get(id)
+    }
+
+    pub(super) fn report(&self, id: JobId) -> Option<JobReport> {
+        let job = self.jobs.get(id)?;
+        let (progress, result, error) = match &job.phase {
+            JobPhase::Queued { .. } | JobPhase::Submitting => (None, None, None),
+            JobPhase::Running(running) => (running.progress.clone(), None, None),
+            JobPhase::Ended(ending) => {
+                (ending.progress.clone(), ending.result.clone(), ending.error.clone())
+            }
+        };
+        let cancel = job.cancel.clone();
+        Some(JobReport { job: id, state: job.state(), progress, result, error, cancel })
+    }
+
+    /// The submission leaves for Unity; it can be taken only once.
+    pub(super) fn start(&mut self, id: JobId) -> Option<ToUnity> {
+        self.jobs.update(id, |job| {
+            match std::mem::replace(&mut job.phase, JobPhase::Submitting) {
+                JobPhase::Queued { frame } => Some(frame),
+                other @ (JobPhase::Submitting | JobPhase::Running(_) | JobPhase::Ended(_)) => {
+                    job.phase = other;
+                    None
+                }
+            }
+        })?
+    }
+
+    /// The submission came back unsent.
+    pub(super) fn return_to_queue(&mut self, id: JobId, frame: ToUnity) {
+        self.jobs.update(id, |job| job.phase = JobPhase::Queued { frame });
+    }
+
+    /// Unity has it. Its time counts from the submission.
+    pub(super) fn on_accepted(
+        &mut self,
+        now: Timestamp,
+        id: JobId,
+        unity_id: UnityJobId,
+        sent_at: Timestamp,
+        limits: &Limits,
+    ) {
+        self.jobs.update(id, |job| {
+            job.phase = JobPhase::Running(RunningJob {
+                unity_id,
+                progress: None,
+                poll: Poll::At(now + limits.job_poll_interval),
+                deadline: JobDeadline::Limit(sent_at + job.timeout),
+            });
+        });
+    }
+
+    /// Terminal states never change.
+    pub(super) fn end(&mut self, id: JobId, ending: Ending) {
+        debug_assert!(ending.state.is_terminal());
+        self.jobs.update(id, |job| {
+            if !job.state().is_terminal() {
+                job.phase = JobPhase::Ended(ending);
+            }
+        });
+    }
+
+    pub(super) fn retain(&mut self, limits: &Limits) {
+        self.jobs.retain(limits.jobs_kept_max);
+    }
+
+    // Running jobs.
+
+    pub(super) fn unity_id(&self, id: JobId) -> Option<&UnityJobId> {
+        match &self.jobs.get(id)?.phase {
+            JobPhase::Running(running) => Some(&running.unity_id),
+            JobPhase::Queued { .. } | JobPhase::Submitting | JobPhase::Ended(_) => None,
+        }
+    }
+
+    pub(super) fn running(&self) -> Vec<JobId> {
+        let is_running = |id: &JobId| self.unity_id(*id).is_some();
+        self.jobs.active().into_iter().filter(is_running).collect()
+    }
+
+    pub(super) fn progress(&self, id: JobId) -> Option<(JobState, Option<Progress>)> {
+        self.report(id).map(|report| (report.state, report.progress))
+    }
+
+    pub(super) fn set_progress(&mut self, id: JobId, progress: Option<Progress>) {
+        self.update_running(id, |running| running.progress = progress);
+    }
+
+    /// Puts the job in line to be asked for; false if it is there already.
+    pub(super) fn make_due(&mut self, id: JobId) -> bool {
+        let changed = self.update_running(id, |running| {
+            let waits = matches!(running.poll, Poll::At(_));
+            if waits {
+                running.poll = Poll::Due;
+            }
+            waits
+        });
+        changed.unwrap_or(false)
+    }
+
+    pub(super) fn is_due(&self, id: JobId) -> bool {
+        let phase = self.jobs.get(id).map(|job| &job.phase);
+        matches!(phase, Some(JobPhase::Running(RunningJob { poll: Poll::Due, .. })))
+    }
+
+    pub(super) fn on_asked(&mut self, id: JobId) {
+        self.update_running(id, |running| running.poll = Poll::Asked);
+    }
+
+    /// The question is over; the next one comes an interval later.
+    pub(super) fn on_question_over(&mut self, now: Timestamp, id: JobId, limits: &Limits) {
+        let next = Poll::At(now + limits.job_poll_interval);
+        self.update_running(id, |running| running.poll = next);
+    }
+
+    /// The limit has passed and its last question is over.
+    pub(super) fn is_out_of_time(&self, id: JobId) -> bool {
+        let phase = self.jobs.get(id).map(|job| &job.phase);
+        let Some(JobPhase::Running(running)) = phase else { return false };
+        matches!(running.deadline, JobDeadline::LastQuestion(_))
+    }
+
+    pub(super) fn due(&self, now: Timestamp, id: JobId) -> Due {
+        let phase = self.jobs.get(id).map(|job| &job.phase);
+        let Some(JobPhase::Running(running)) = phase else { return Due::Nothing };
+        match (running.deadline, running.poll) {
+            (JobDeadline::LastQuestion(at), _) if at <= now => Due::End,
+            (JobDeadline::Limit(at), _) if at <= now => Due::LastQuestion,
+            (_, Poll::At(at)) if at <= now => Due::Poll,
+            (_, Poll::At(_) | Poll::Due | Poll::Asked) => Due::Nothing,
+        }
+    }
+
+    pub(super) fn grant_last_question(&mut self, id: JobId, until: Timestamp) {
+        self.update_running(id, |running| running.deadline = JobDeadline::LastQuestion(until));
+    }
+
+    fn update_running<T>(
+        &mut self,
+        id: JobId,
+        change: impl FnOnce(&mut RunningJob) -> T,
+    ) -> Option<T> {
+        self.jobs.update(id, |job| match &mut job.phase {
+            JobPhase::Running(running) => Some(change(running)),
+            JobPhase::Queued { .. } | JobPhase::Submitting | JobPhase::Ended(_) => None,
+        })?
+    }
+
+    // Cancel and waiters.
+
+    pub(super) fn set_cancel(&mut self, id: JobId, view: CancelView) {
+        self.jobs.update(id, |job| job.cancel = Some(view));
+    }
+
+    pub(super) fn add_waiter(&mut self, id: JobId, call: CallId) {
+        self.jobs.update(id, |job| job.waiters.push(call));
+    }
+
+    pub(super) fn remove_waiter(&mut self, id: JobId, call: CallId) {
+        self.jobs.update(id, |job| job.waiters.retain(|waiter| *waiter != call));
+    }
+
+    pub(super) fn waiters(&self, id: JobId) -> Vec<CallId> {
+        self.jobs.get(id).map(|job| job.waiters.clone()).unwrap_or_default()
+    }
+
+    pub(super) fn deadline(&self) -> Option<Deadline> {
+        self.jobs.first_wake().map(|(at, id)| Deadline { at, why: Why::JobDue(id) })
+    }
+
+    pub(super) fn assert_invariants(&self, limits: &Limits) {
+        debug_assert!(self.jobs.ended_len() <= limits.jobs_kept_max, "ended jobs are bounded");
+        debug_assert!(self.jobs.active_len() <= limits.jobs_active_max, "active jobs are bounded");
+    }
+}

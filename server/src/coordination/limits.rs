@@ -1,0 +1,66 @@
+//! Limits: every bound and every wait of the server, in one place.
+
+use std::time::Duration;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Calls that wait or are queued. Control calls have the same room of their own.
+    pub queue_max: usize,
+    pub heartbeat_interval: Duration,
+    /// How old an unanswered ping may be while the Editor is ready.
+    pub heartbeat_timeout: Duration,
+    pub hello_timeout: Duration,
+    pub job_poll_interval: Duration,
+    /// How long calls wait for an Editor that is away or does not respond.
+    pub reconnect_wait: Duration,
+    /// How long a compile or a reload may take.
+    pub compile_grace: Duration,
+    pub message_max_bytes: usize,
+    /// How long a session that is challenged by a newcomer has to show that it lives.
+    pub takeover_probe: Duration,
+    /// Finished jobs that are kept.
+    pub jobs_kept_max: usize,
+
+    /// Jobs that are queued or running: what Unity accepts must be bounded too.
+    pub jobs_active_max: usize,
+    /// How long Unity has to accept a job.
+    pub submit_timeout: Duration,
+    /// How long Unity has to answer a question about a job or a cancel.
+    pub status_timeout: Duration,
+    /// Sockets without a hello; one more and the oldest gives way.
+    pub pending_max: usize,
+    pub bad_frames_max: u32,
+    /// Submissions given up on whose late acceptance is still answered with a cancel.
+    pub abandoned_max: usize,
+    /// Soon enough that the first report is there within a second.
+    pub progress_first: Duration,
+    pub progress_interval: Duration,
+    /// How long peers have to close, so that the process is gone within two seconds.
+    pub stop_max: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            queue_max: 32,
+            heartbeat_interval: Duration::from_millis(3_000),
+            heartbeat_timeout: Duration::from_millis(4_500),
+            hello_timeout: Duration::from_millis(5_000),
+            job_poll_interval: Duration::from_millis(1_000),
+            reconnect_wait: Duration::from_millis(2_500),
+            compile_grace: Duration::from_millis(60_000),
+            message_max_bytes: 1_048_576,
+            takeover_probe: Duration::from_millis(500),
+            jobs_kept_max: 256,
+            jobs_active_max: 1_024,
+            submit_timeout: Duration::from_millis(30_000),
+            status_timeout: Duration::from_millis(5_000),
+            pending_max: 8,
+            bad_frames_max: 10,
+            abandoned_max: 64,
+            progress_first: Duration::from_millis(500),
+            progress_interval: Duration::from_millis(1_000),
+            stop_max: Duration::from_millis(1_500),
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! ReconnectController: which socket is the Editor, whether it lives, and how long we wait for it.
+
+use std::time::Duration;
+
+use protocol::{EditorState, EditorStatus, OfferedTool, PluginHello};
+
+use super::heartbeat::Heartbeat;
+use super::ids::ConnectionId;
+use super::limits::Limits;
+use super::stores::capability::CapabilityStore;
+use super::stores::connection::{ConnectionStore, Contender, Pending, Role, Session};
+use super::stores::version::VersionStore;
+use super::time::{Deadline, Timestamp, Why};
+
+#[derive(Debug)]
+pub(super) struct ReconnectController {
+    connections: ConnectionStore,
+    versions: VersionStore,
+    capabilities: CapabilityStore,
+    absence: Absence,
+}
+
+/// What the lack of a session means for what Unity was sent.
+#[derive(Debug)]
+enum Absence {
+    /// There is a session, or nothing is held for Unity: it never came, or its window has closed.
+    NotAwaited,
+    /// Unity left; what it was sent is held until the window closes.
+    Since(Timestamp),
+}
+
+/// What a hello on a pending socket leads to.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Adopt,
+    /// The same Editor comes anew: the older socket is dead, whether it knows or not.
+    Replace {
+        old: ConnectionId,
+    },
+    /// Another may be there: ping it and see.
+    Contest {
+        incumbent: ConnectionId,
+    },
+    /// The same Editor as the one that waits for the probe.
+    ReplaceContender {
+        old: ConnectionId,
+    },
+    Refuse,
+}
+
+/// A newcomer that has become the Editor.
+#[derive(Debug)]
+pub(super) struct Adopted {
+    pub(super) state: EditorState,
+    pub(super) seq: u64,
+    /// The plugin cannot know what an earlier session was sent.
+    pub(super) memory_gone: bool,
+    pub(super) plugin_version: String,
+}
+
+impl ReconnectController {
+    pub(super) fn new() -> Self {
+        Self {
+            connections: ConnectionStore::default(),
+            versions: VersionStore::default(),
+            capabilities: CapabilityStore::default(),
+            absence: Absence::NotAwaited,
+        }
+    }
+
+    // Sockets.
+
+    /// A socket without a hello; gives the one that must make room for it.
+    pub(super) fn open(
+        &mut self,
+        now: Timestamp,
+        on: ConnectionId,
+        limits: &Limits,
+    ) -> Option<ConnectionId> {
+        let pending = &mut self.connections.pending;
+        pending.push_back(Pending { on, opened_at: now });
+        if pending.len() > limits.pending_max {
+            pending.front().map(|oldest| oldest.on)
+        } else {
+            None
+        }
+    }
+
+    pub(super) fn role(&self, on: ConnectionId) -> Role {
+        self.connections.role(on)
+    }
+
+    /// The socket is told to close: nothing it says counts any more.
+    pub(super) fn mark_closing(&mut self, on: ConnectionId) {
+        self.connections.mark_closing(on);
+    }
+
+    pub(super) fn forget(&mut self, on: ConnectionId) {
+        self.connections.remove(on);
+    }
+
+    pub(super) fn sockets(&self) -> Vec<ConnectionId> {
+        self.connections.in_use()
+    }
+
+    pub(super) fn all_closed(&self) -> bool {
+        self.connections.is_empty()
+    }
+
+    // Hello.
+
+    pub(super) fn judge(&self, hello: &PluginHello) -> Verdict {
+        let Some(session) = &self.connections.session else { return Verdict::Adopt };
+        if same_editor(&session.hello, hello) {
+            return if is_stale(&session.hello, hello) {
+                Verdict::Refuse
+            } else {
+                Verdict::Replace { old: session.on }
+            };
+        }
+        match &self.connections.contender {
+            None => Verdict::Contest { incumbent: session.on },
+            Some(waiting)
+                if same_editor(&waiting.hello, hello) && !is_stale(&waiting.hello, hello) =>
+            {
+                Verdict::ReplaceContender { old: waiting.on }
+            }
+            Some(_) => Verdict::Refuse,
+        }
+    }
+
+    pub(super) fn contest(&mut self, on: ConnectionId, hello: PluginHello, probe_until: Timestamp) {
+        self.connections.remove(on);
+        self.connections.contender = Some(Contender { on, hello, seq: 0, probe_until });
+    }
+
+    /// When the probe that a replaced contender waited for ends: its heir waits no longer.
+    pub(super) fn probe_until(&self) -> Option<Timestamp> {
+        self.connections.contender.as_ref().map(|contender| contender.probe_until)
+    }
+
+    pub(super) fn contender(&self) -> Option<ConnectionId> {
+        self.connections.contender.as_ref().map(|contender| contender.on)
+    }
+
+    /// A contender may report its state before it is adopted; that must not be lost.
+    pub(super) fn on_contender_status(&mut self, status: &EditorStatus) {
+        if let Some(contender) = &mut self.connections.contender
+            && status.seq > contender.seq
+        {
+            contender.seq = status.seq;
+            contender.hello.state = status.state;
+        }
+    }
+
+    pub(super) fn adopt_contender(
+        &mut self,
+        now: Timestamp,
+        limits: &Limits,
+    ) -> Option<(ConnectionId, Adopted)> {
+        let Contender { on, hello, seq, .. } = self.connections.contender.take()?;
+        Some((on, self.adopt(now, on, hello, seq, limits)))
+    }
+
+    pub(super) fn adopt(
+        &mut self,
+        now: Timestamp,
+        on: ConnectionId,
+        hello: PluginHello,
+        seq: u64,
+        limits: &Limits,
+    ) -> Adopted {
+        debug_assert!(self.connections.session.is_none(), "there is only ever one Editor");
+        self.connections.remove(on);
+        self.absence = Absence::NotAwaited;
+        let memory_gone = self.versions.record(&hello);
+        let adopted = Adopted {
+            state: hello.state,
+            seq,
+            memory_gone,
+            plugin_version: hello.plugin_version.clone(),
+        };
+        let heartbeat = Heartbeat::afresh(now, limits.heartbeat_interval);
+        self.connections.session = Some(Session { on, hello, heartbeat, bad_frames: 0 });
+        adopted
+    }
+
+    // The session.
+
+    pub(super) fn session(&self) -> Option<ConnectionId> {
+        self.connections.session.as_ref().map(|session| session.on)
+    }
+
+    pub(super) fn plugin_version(&self) -> Option<&str> {
+        self.versions.plugin_version()
+    }
+
+    pub(super) fn record_tools(&mut self, tools: Vec<OfferedTool>) {
+        self.capabilities.record(tools);
+    }
+
+    pub(super) fn offers(&self, tool: &str) -> bool {
+        self.capabilities.has(tool)
+    }
+
+    /// The session is over; opens the window for what Unity was sent.
+    pub(super) fn lose_session(&mut self, now: Timestamp) {
+        if self.connections.session.take().is_some() {
+            self.versions.clear_version();
+            self.capabilities.clear();
+            self.absence = Absence::Since(now);
+        }
+    }
+
+    pub(super) fn close_window(&mut self) {
+        self.absence = Absence::NotAwaited;
+    }
+
+    pub(super) fn on_good_frame(&mut self) {
+        if let Some(session) = &mut self.connections.session {
+            session.bad_frames = 0;
+        }
+    }
+
+    /// How many there were in a row, this one included.
+    pub(super) fn on_bad_frame(&mut self) -> u32 {
+        self.connections.session.as_mut().map_or(0, |session| {
+            session.bad_frames += 1;
+            session.bad_frames
+        })
+    }
+
+    // Heartbeat.
+
+    pub(super) fn on_ping_sent(&mut self, now: Timestamp) {
+        if let Some(session) = &mut self.connections.session {
+            session.heartbeat.on_ping_sent(now);
+        }
+    }
+
+    pub(super) fn on_pong(&mut self, now: Timestamp, limits: &Limits) {
+        if let Some(session) = &mut self.connections.session {
+            session.heartbeat.on_pong(now, limits.heartbeat_interval);
+        }
+    }
+
+    pub(super) fn restart_heartbeat(&mut self, now: Timestamp, limits: &Limits) {
+        if let Some(session) = &mut self.connections.session {
+            session.heartbeat = Heartbeat::afresh(now, limits.heartbeat_interval);
+        }
+    }
+
+    /// A session that answers its pings, or has not had the time to.
+    pub(super) fn is_alive(&self, at: Timestamp, limits: &Limits) -> bool {
+        let session = self.connections.session.as_ref();
+        session.is_some_and(|session| !session.heartbeat.is_silent(at, limits.heartbeat_timeout))
+    }
+
+    // Time.
+
+    pub(super) fn hello_deadline(&self, limits: &Limits) -> Option<Deadline> {
+        self.connections.pending.front().map(|oldest| Deadline {
+            at: oldest.opened_at + limits.hello_timeout,
+            why: Why::HelloMissing(oldest.on),
+        })
+    }
+
+    pub(super) fn probe_deadline(&self) -> Option<Deadline> {
+        self.probe_until().map(|at| Deadline { at, why: Why::ProbeUnanswered })
+    }
+
+    /// `ready`: the strict limit; a busy Editor may be silent for as long as a compile may take.
+    pub(super) fn heartbeat_deadline(&self, ready: bool, limits: &Limits) -> Option<Deadline> {
+        let limit = if ready { limits.heartbeat_timeout } else { limits.compile_grace };
+        self.connections.session.as_ref().map(|session| session.heartbeat.deadline(limit))
+    }
+
+    pub(super) fn window_deadline(&self, window: Duration) -> Option<Deadline> {
+        match self.absence {
+            Absence::NotAwaited => None,
+            Absence::Since(lost_at) => {
+                Some(Deadline { at: lost_at + window, why: Why::WindowCloses })
+            }
+        }
+    }
+}
+
+fn same_editor(old: &PluginHello, new: &PluginHello) -> bool {
+    old.editor_instance_id.is_some() && old.editor_instance_id == new.editor_instance_id
+}
+
+/// Both count their attempts, and the new socket is not the newer attempt.
+fn is_stale(old: &PluginHello, new: &PluginHello) -> bool {
+    matches!((old.connect_attempt_seq, new.connect_attempt_seq), (Some(old), Some(new)) if new <= old)
+}

@@ -1,0 +1,321 @@
+//! RequestScheduler: the order of calls and the lane, in which one round trip to Unity fits.
+
+use std::time::Duration;
+
+use protocol::{RequestId, ToUnity};
+
+use super::event::Running;
+use super::ids::{CallId, JobId};
+use super::limits::Limits;
+use super::stores::queue::{Head, Item, Place, QueueStore, Ticket};
+use super::stores::request::{Call, Phase, RequestStore, Work};
+use super::time::{Deadline, Timestamp, Why};
+use super::tool_catalog::Tool;
+
+#[derive(Debug)]
+pub(super) struct RequestScheduler {
+    calls: RequestStore,
+    queue: QueueStore,
+    lane: Lane,
+}
+
+#[derive(Debug)]
+pub(super) enum Lane {
+    Free,
+    /// Somebody waits for the answer.
+    Taken {
+        trip: Trip,
+        purpose: Purpose,
+    },
+    /// The caller has its answer, but Unity has not finished: nothing else may be sent.
+    Kept {
+        trip: Trip,
+        submission: bool,
+    },
+}
+
+/// One request that was handed to Unity.
+#[derive(Clone, Debug)]
+pub(super) struct Trip {
+    pub(super) request_id: RequestId,
+    pub(super) tool: &'static Tool,
+    pub(super) sent_at: Timestamp,
+    pub(super) timeout: Duration,
+}
+
+impl Trip {
+    pub(super) fn timeout_at(&self) -> Timestamp {
+        self.sent_at + self.timeout
+    }
+}
+
+/// Whom the answer is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    Execute {
+        call: CallId,
+    },
+    Submit {
+        job: JobId,
+    },
+    /// `asker` is `None` for the server's own question.
+    Status {
+        job: JobId,
+        asker: Option<CallId>,
+    },
+    /// `job` is `None` when nobody knows the job any more.
+    Cancel {
+        job: Option<JobId>,
+    },
+}
+
+/// A call on its way into the line.
+pub(super) struct NewCall {
+    pub(super) id: CallId,
+    pub(super) request_id: RequestId,
+    pub(super) tool: &'static Tool,
+    pub(super) timeout: Duration,
+    pub(super) work: Work,
+    pub(super) wants_progress: bool,
+}
+
+impl RequestScheduler {
+    pub(super) fn new() -> Self {
+        Self { calls: RequestStore::default(), queue: QueueStore::default(), lane: Lane::Free }
+    }
+
+    // The line.
+
+    pub(super) fn has_room(&self, work: &Work, limits: &Limits) -> bool {
+        let taken = match work {
+            Work::Execute { .. } | Work::RunJob { .. } => self.queue.unity_len(),
+            Work::JobStatus { .. } | Work::CancelJob { .. } => {
+                self.queue.control_len() + self.calls.parked_control()
+            }
+        };
+        taken < limits.queue_max
+    }
+
+    pub(super) fn line_up(&mut self, now: Timestamp, new: NewCall, limits: &Limits) {
+        let ticket = self.queue.ticket();
+        match new.work {
+            Work::Execute { .. } | Work::RunJob { .. } => {
+                self.queue.push_unity(Place { ticket, arrived: now, item: Item::Call(new.id) });
+            }
+            Work::JobStatus { .. } | Work::CancelJob { .. } => {
+                self.queue.push_control(ticket, new.id)
+            }
+        }
+        let call = Call {
+            request_id: new.request_id,
+            tool: new.tool,
+            ticket,
+            arrived: now,
+            timeout: new.timeout,
+            progress_at: new.wants_progress.then(|| now + limits.progress_first),
+            phase: Phase::Lined(new.work),
+        };
+        self.calls.insert(new.id, call);
+    }
+
+    pub(super) fn call(&self, id: CallId) -> Option<&Call> {
+        self.calls.get(id)
+    }
+
+    /// Ends a call, wherever it is. A request that is with Unity stays there.
+    pub(super) fn remove(&mut self, id: CallId) -> Option<Call> {
+        let call = self.calls.remove(id)?;
+        if let Phase::Lined(_) = call.phase {
+            self.queue.remove(call.ticket);
+        }
+        Some(call)
+    }
+
+    pub(super) fn open_calls(&self) -> Vec<CallId> {
+        self.calls.ids()
+    }
+
+    /// Calls that become jobs now that the Editor is ready, in order.
+    pub(super) fn unaccepted(&self) -> Vec<CallId> {
+        if self.calls.unaccepted() == 0 {
+            return Vec::new();
+        }
+        let is_unaccepted = |id: &CallId| {
+            let phase = self.calls.get(*id).map(|call| &call.phase);
+            matches!(phase, Some(Phase::Lined(Work::RunJob { .. })))
+        };
+        let calls = self.queue.unity_items().filter_map(|item| match item {
+            Item::Call(id) => Some(id),
+            Item::Job(_) => None,
+        });
+        calls.filter(is_unaccepted).collect()
+    }
+
+    /// The call has become a job, which stands in its place from now on.
+    pub(super) fn exchange_for_job(
+        &mut self,
+        id: CallId,
+        job: JobId,
+    ) -> Option<(ToUnity, Timestamp)> {
+        let ticket = self.calls.get(id)?.ticket;
+        match self.calls.take_work(id)? {
+            Work::RunJob { frame, wait_until } => {
+                self.queue.exchange(ticket, Item::Job(job));
+                Some((frame, wait_until))
+            }
+            Work::Execute { .. } | Work::JobStatus { .. } | Work::CancelJob { .. } => None,
+        }
+    }
+
+    /// A queued job leaves the line.
+    pub(super) fn withdraw_job(&mut self, ticket: Ticket) {
+        self.queue.remove(ticket);
+    }
+
+    pub(super) fn push_poll(&mut self, job: JobId) {
+        self.queue.push_poll(job);
+    }
+
+    /// The next in line: the earliest of those that may move now.
+    pub(super) fn pop(&mut self, unity_moves: bool, control_moves: bool) -> Option<Head> {
+        self.queue.pop(unity_moves, control_moves)
+    }
+
+    /// The longest waiting call or job that needs a ready Editor.
+    pub(super) fn first_waiting(&self) -> Option<Place> {
+        self.queue.first_unity()
+    }
+
+    pub(super) fn take_work(&mut self, id: CallId) -> Option<Work> {
+        self.calls.take_work(id)
+    }
+
+    pub(super) fn park(&mut self, id: CallId, job: JobId, until: Timestamp) {
+        self.calls.set_phase(id, Phase::Parked { job, until });
+    }
+
+    /// What came back unsent gets its old place again.
+    pub(super) fn return_call(&mut self, id: CallId, frame: ToUnity) {
+        let Some(call) = self.calls.get(id) else { return };
+        let place = Place { ticket: call.ticket, arrived: call.arrived, item: Item::Call(id) };
+        self.queue.return_unity(place);
+        self.calls.set_phase(id, Phase::Lined(Work::Execute { frame }));
+    }
+
+    pub(super) fn return_job(&mut self, ticket: Ticket, arrived: Timestamp, job: JobId) {
+        self.queue.return_unity(Place { ticket, arrived, item: Item::Job(job) });
+    }
+
+    pub(super) fn queue_length(&self) -> usize {
+        self.queue.unity_len()
+    }
+
+    pub(super) fn position(&self, ticket: Ticket) -> Option<usize> {
+        self.queue.position(ticket)
+    }
+
+    // The lane.
+
+    pub(super) fn lane(&self) -> &Lane {
+        &self.lane
+    }
+
+    pub(super) fn take_lane(&mut self, trip: Trip, purpose: Purpose) {
+        debug_assert!(matches!(self.lane, Lane::Free), "one round trip to Unity at a time");
+        self.lane = Lane::Taken { trip, purpose };
+    }
+
+    pub(super) fn free_lane(&mut self) -> Lane {
+        std::mem::replace(&mut self.lane, Lane::Free)
+    }
+
+    /// The caller has its answer; Unity is still at it.
+    pub(super) fn keep_lane(&mut self) {
+        self.lane = match self.free_lane() {
+            Lane::Taken { trip, purpose: Purpose::Execute { .. } } => {
+                Lane::Kept { trip, submission: false }
+            }
+            Lane::Taken { trip, purpose: Purpose::Submit { .. } } => {
+                Lane::Kept { trip, submission: true }
+            }
+            // A question does nothing in Unity: nobody needs to wait for its end.
+            Lane::Taken { purpose: Purpose::Status { .. } | Purpose::Cancel { .. }, .. }
+            | Lane::Free => Lane::Free,
+            kept @ Lane::Kept { .. } => kept,
+        };
+    }
+
+    /// Whoever asked has left; the question goes on for the server's own sake.
+    pub(super) fn drop_asker(&mut self) {
+        if let Lane::Taken { purpose: Purpose::Status { asker, .. }, .. } = &mut self.lane {
+            *asker = None;
+        }
+    }
+
+    /// The lane's request, if it is this one.
+    pub(super) fn holds(&self, request_id: &RequestId) -> bool {
+        match &self.lane {
+            Lane::Free => false,
+            Lane::Taken { trip, .. } | Lane::Kept { trip, .. } => trip.request_id == *request_id,
+        }
+    }
+
+    /// The answered request that Unity has not finished.
+    pub(super) fn kept(&self) -> Option<&Trip> {
+        match &self.lane {
+            Lane::Kept { trip, .. } => Some(trip),
+            Lane::Free | Lane::Taken { .. } => None,
+        }
+    }
+
+    pub(super) fn running(&self, now: Timestamp) -> Option<Running> {
+        let (trip, overdue) = match &self.lane {
+            Lane::Free => return None,
+            Lane::Taken { trip, .. } => (trip, false),
+            Lane::Kept { trip, .. } => (trip, true),
+        };
+        Some(Running {
+            request_id: trip.request_id.clone(),
+            tool_name: trip.tool.name,
+            elapsed: now.since(trip.sent_at),
+            overdue,
+        })
+    }
+
+    // Time.
+
+    pub(super) fn trip_deadline(&self) -> Option<Deadline> {
+        match &self.lane {
+            Lane::Taken { trip, .. } => {
+                Some(Deadline { at: trip.timeout_at(), why: Why::TripTimeout })
+            }
+            Lane::Free | Lane::Kept { .. } => None,
+        }
+    }
+
+    pub(super) fn stuck_deadline(&self, limits: &Limits) -> Option<Deadline> {
+        let at = self.kept()?.timeout_at() + limits.compile_grace;
+        Some(Deadline { at, why: Why::LaneStuck })
+    }
+
+    pub(super) fn park_deadline(&self) -> Option<Deadline> {
+        self.calls.first_parked().map(|(at, id)| Deadline { at, why: Why::ParkOver(id) })
+    }
+
+    pub(super) fn progress_deadline(&self) -> Option<Deadline> {
+        self.calls.first_progress().map(|(at, id)| Deadline { at, why: Why::ProgressDue(id) })
+    }
+
+    pub(super) fn set_progress(&mut self, id: CallId, at: Timestamp) {
+        self.calls.set_progress(id, at);
+    }
+
+    pub(super) fn assert_invariants(&self, limits: &Limits) {
+        debug_assert!(self.queue.unity_len() <= limits.queue_max, "the queue is bounded");
+        debug_assert!(
+            self.queue.control_len() + self.calls.parked_control() <= limits.queue_max,
+            "control calls are bounded"
+        );
+        debug_assert!(self.queue.polls_len() <= limits.jobs_active_max, "one poll a job");
+    }
+}

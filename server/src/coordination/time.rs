@@ -1,0 +1,84 @@
+//! Time as the core knows it: an argument, never a clock.
+
+use std::fmt;
+use std::ops::Add;
+use std::time::Duration;
+
+use super::ids::{CallId, ConnectionId, JobId};
+
+/// A moment, counted from the start of the server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Timestamp(pub Duration);
+
+impl Timestamp {
+    pub const fn from_millis(millis: u64) -> Self {
+        Self(Duration::from_millis(millis))
+    }
+
+    pub fn since(self, earlier: Self) -> Duration {
+        self.0.saturating_sub(earlier.0)
+    }
+}
+
+impl Add<Duration> for Timestamp {
+    type Output = Self;
+
+    fn add(self, wait: Duration) -> Self {
+        Self(self.0.saturating_add(wait))
+    }
+}
+
+/// When the core wants to be called at the latest, and what it will do then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deadline {
+    pub at: Timestamp,
+    pub why: Why,
+}
+
+/// Everything that happens because time passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// A socket has not said hello.
+    HelloMissing(ConnectionId),
+    /// The session that was probed for a newcomer did not answer.
+    ProbeUnanswered,
+    PingDue,
+    PongMissing,
+    /// The call or job that has waited longest for the Editor gives up.
+    WaitOver,
+    /// A compile observed before the session was lost is no excuse any more.
+    CompileForgotten,
+    /// Unity has not answered the round trip in the lane.
+    TripTimeout,
+    /// Unity has not come back for what it was sent.
+    WindowCloses,
+    /// An answered request has been in a living Unity for too long.
+    LaneStuck,
+    /// A job wants to be asked for, or its time is over.
+    JobDue(JobId),
+    /// A call that waits for a job has waited as long as it asked to.
+    ParkOver(CallId),
+    ProgressDue(CallId),
+    /// Peers had their time to close.
+    StopOver,
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::HelloMissing(on) => write!(f, "connection {} has not said hello", on.0),
+            Self::ProbeUnanswered => f.write_str("the probed session has not answered"),
+            Self::PingDue => f.write_str("a ping is due"),
+            Self::PongMissing => f.write_str("a pong is missing"),
+            Self::WaitOver => f.write_str("the first waiting call gives up"),
+            Self::CompileForgotten => f.write_str("a remembered compile is forgotten"),
+            Self::TripTimeout => f.write_str("the request in the lane times out"),
+            Self::WindowCloses => f.write_str("the reconnect window closes"),
+            Self::LaneStuck => f.write_str("an overdue request has blocked the lane too long"),
+            Self::JobDue(job) => write!(f, "{job} is due"),
+            Self::ParkOver(call) => write!(f, "call {} has waited for its job", call.0),
+            Self::ProgressDue(call) => write!(f, "call {} gets a progress report", call.0),
+            Self::StopOver => f.write_str("the time to stop is over"),
+        }
+    }
+}

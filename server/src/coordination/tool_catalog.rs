@@ -1,0 +1,275 @@
+//! The tool catalogue: one row per tool. The validator, the capability message, the MCP schemas and
+//! the documents are made from it.
+
+use std::time::Duration;
+
+use protocol::{ExecutionMode, ToolMetadata};
+
+use super::shape::{Field, Shape};
+
+#[derive(Debug)]
+pub struct Tool {
+    pub name: &'static str,
+    /// What it does and when to use it, for an agent.
+    pub about: &'static str,
+    pub kind: Kind,
+    pub route: Route,
+    pub supports_cancel: bool,
+    pub default_timeout_ms: u64,
+    pub max_timeout_ms: u64,
+    pub requires_client_request_id: bool,
+    /// Running it twice does no harm.
+    pub retryable: bool,
+    /// Beside `timeout_ms` and `client_request_id`, which every tool takes.
+    pub parameters: &'static [Parameter],
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Read,
+    ReadHeavy,
+    Control,
+}
+
+/// How the server answers a call of a tool.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Route {
+    /// From what the server knows, at once.
+    EditorState,
+    /// One `execute` in Unity.
+    Execute {
+        answer: Shape,
+    },
+    /// One `submit_job` in Unity; then the job lives on.
+    SubmitJob {
+        result: Shape,
+    },
+    JobStatus,
+    CancelJob,
+}
+
+#[derive(Debug)]
+pub struct Parameter {
+    pub name: &'static str,
+    pub about: &'static str,
+    pub shape: Shape,
+    pub need: Need,
+    /// Passed on to Unity, or for the server alone.
+    pub for_unity: bool,
+}
+
+#[derive(Debug)]
+pub enum Need {
+    Required,
+    Optional,
+    /// Filled in when left out, so that Unity never has to guess.
+    DefaultInteger(u64),
+    DefaultFlag(bool),
+    DefaultWord(&'static str),
+}
+
+impl Tool {
+    pub fn named(name: &str) -> Option<&'static Self> {
+        TOOLS.iter().find(|tool| tool.name == name)
+    }
+
+    pub fn execution_mode(&self) -> ExecutionMode {
+        match self.route {
+            Route::SubmitJob { .. } => ExecutionMode::Job,
+            Route::EditorState | Route::Execute { .. } | Route::JobStatus | Route::CancelJob => {
+                ExecutionMode::Sync
+            }
+        }
+    }
+
+    /// A caller of such a tool that stays, stays for the end of its job.
+    pub(super) fn starts_a_job(&self) -> bool {
+        self.execution_mode() == ExecutionMode::Job
+    }
+
+    pub fn default_timeout(&self) -> Duration {
+        Duration::from_millis(self.default_timeout_ms)
+    }
+
+    /// The row as the plugin gets it.
+    pub fn metadata(&self) -> ToolMetadata {
+        ToolMetadata {
+            name: self.name.to_owned(),
+            execution_mode: self.execution_mode(),
+            supports_cancel: self.supports_cancel,
+            default_timeout_ms: self.default_timeout_ms,
+            max_timeout_ms: self.max_timeout_ms,
+            requires_client_request_id: self.requires_client_request_id,
+            execution_error_retryable: self.retryable,
+        }
+    }
+}
+
+const COUNT: Shape = Shape::Integer { min: 0, max: u64::MAX };
+const LOG_TYPES: &[&str] = &["log", "warning", "error", "assert", "exception"];
+
+const fn required(name: &'static str, shape: Shape) -> Field {
+    Field { name, shape, required: true }
+}
+
+const fn optional(name: &'static str, shape: Shape) -> Field {
+    Field { name, shape, required: false }
+}
+
+const CONSOLE: Shape = Shape::Object(&[
+    required(
+        "entries",
+        Shape::List(&Shape::Object(&[
+            required("type", Shape::OneOf(LOG_TYPES)),
+            required("message", Shape::Text),
+            optional("stack_trace", Shape::Text),
+        ])),
+    ),
+    required("count", COUNT),
+    required("truncated", Shape::Flag),
+]);
+
+const TEST_RUN: Shape = Shape::Object(&[
+    required(
+        "summary",
+        Shape::Object(&[
+            required("total", COUNT),
+            required("passed", COUNT),
+            required("failed", COUNT),
+            required("skipped", COUNT),
+            required("duration_ms", Shape::Number),
+        ]),
+    ),
+    required(
+        "failed_tests",
+        Shape::List(&Shape::Object(&[
+            required("name", Shape::Text),
+            required("message", Shape::Text),
+            optional("stack_trace", Shape::Text),
+        ])),
+    ),
+]);
+
+const JOB_ID: Parameter = Parameter {
+    name: "job_id",
+    about: "the job_id that run_tests gave",
+    shape: Shape::Text,
+    need: Need::Required,
+    for_unity: false,
+};
+
+const WAIT_MS: Parameter = Parameter {
+    name: "wait_ms",
+    about: "wait this long for news of the job before answering",
+    shape: Shape::Integer { min: 0, max: 60_000 },
+    need: Need::Optional,
+    for_unity: false,
+};
+
+pub static TOOLS: [Tool; 5] = [
+    Tool {
+        name: "get_editor_state",
+        about: "what the Unity Editor is doing and whether a call would have to wait; answered at once",
+        kind: Kind::Read,
+        route: Route::EditorState,
+        supports_cancel: false,
+        default_timeout_ms: 5_000,
+        max_timeout_ms: 10_000,
+        requires_client_request_id: false,
+        retryable: true,
+        parameters: &[],
+    },
+    Tool {
+        name: "read_console",
+        about: "entries of the Unity console",
+        kind: Kind::Read,
+        route: Route::Execute { answer: CONSOLE },
+        supports_cancel: false,
+        default_timeout_ms: 10_000,
+        max_timeout_ms: 30_000,
+        requires_client_request_id: false,
+        retryable: true,
+        parameters: &[
+            Parameter {
+                name: "max_entries",
+                about: "how many entries at the most",
+                shape: Shape::Integer { min: 1, max: 2_000 },
+                need: Need::DefaultInteger(200),
+                for_unity: true,
+            },
+            Parameter {
+                name: "types",
+                about: "only entries of these types",
+                shape: Shape::SomeOf(LOG_TYPES),
+                need: Need::Optional,
+                for_unity: true,
+            },
+            Parameter {
+                name: "contains",
+                about: "only entries with this text in the message",
+                shape: Shape::Text,
+                need: Need::Optional,
+                for_unity: true,
+            },
+            Parameter {
+                name: "stack_traces",
+                about: "whether entries carry their stack trace",
+                shape: Shape::Flag,
+                need: Need::DefaultFlag(true),
+                for_unity: true,
+            },
+        ],
+    },
+    Tool {
+        name: "run_tests",
+        about: "start a test run; gives a job_id to ask for with get_job_status",
+        kind: Kind::ReadHeavy,
+        route: Route::SubmitJob { result: TEST_RUN },
+        supports_cancel: true,
+        default_timeout_ms: 300_000,
+        max_timeout_ms: 1_800_000,
+        requires_client_request_id: false,
+        retryable: false,
+        parameters: &[
+            Parameter {
+                name: "mode",
+                about: "which tests",
+                shape: Shape::OneOf(&["all", "edit", "play"]),
+                need: Need::DefaultWord("all"),
+                for_unity: true,
+            },
+            Parameter {
+                name: "filter",
+                about: "only tests whose full name contains this",
+                shape: Shape::Text,
+                need: Need::Optional,
+                for_unity: true,
+            },
+            WAIT_MS,
+        ],
+    },
+    Tool {
+        name: "get_job_status",
+        about: "where a test run is, and its result when it has ended",
+        kind: Kind::Control,
+        route: Route::JobStatus,
+        supports_cancel: false,
+        default_timeout_ms: 5_000,
+        max_timeout_ms: 10_000,
+        requires_client_request_id: false,
+        retryable: false,
+        parameters: &[JOB_ID, WAIT_MS],
+    },
+    Tool {
+        name: "cancel_job",
+        about: "end a test run",
+        kind: Kind::Control,
+        route: Route::CancelJob,
+        supports_cancel: false,
+        default_timeout_ms: 5_000,
+        max_timeout_ms: 10_000,
+        requires_client_request_id: false,
+        retryable: false,
+        parameters: &[JOB_ID],
+    },
+];
