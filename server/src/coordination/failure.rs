@@ -170,13 +170,11 @@ impl Failure {
         }
     }
 
-    fn guaranteeing(mut self, guarantee: Guarantee) -> Self {
-        if guarantee == Guarantee::Unknown && self.guarantee != guarantee {
-            self.recovery = Recovery::InspectThenRetry;
-            self.retryable = false; // Safe only if the tool says so: see `for_tool`.
-        }
-        self.guarantee = guarantee;
-        self
+    /// The same code, but nobody can say whether it ran. Repeating is safe only if the tool says
+    /// so: see `for_tool`.
+    fn unknown(self) -> Self {
+        let recovery = Recovery::InspectThenRetry;
+        Self { guarantee: Guarantee::Unknown, retryable: false, recovery, ..self }
     }
 
     /// Repeating is safe after `unknown` only for a tool that does no harm when run twice.
@@ -330,7 +328,7 @@ impl Failure {
         } else {
             let message =
                 "Unity answered with an error and may have run the call; details.unity says why.";
-            Self::new(code, message).guaranteeing(Guarantee::Unknown)
+            Self::new(code, message).unknown()
         };
         Self { unity: Some(Box::new(unity)), ..failure }
     }
@@ -341,8 +339,15 @@ impl Failure {
             let message = "The server failed while Unity had the call; look at what has changed before repeating.";
             return Self::new(ErrorCode::InvalidResponse, message);
         }
-        let message = "The server failed before the call was sent to Unity; call again.";
-        Self::new(ErrorCode::UnityExecution, message).guaranteeing(Guarantee::NotExecuted)
+        Self {
+            guarantee: Guarantee::NotExecuted,
+            retryable: true,
+            recovery: Recovery::Retry,
+            ..Self::new(
+                ErrorCode::UnityExecution,
+                "The server failed before the call was sent to Unity; call again.",
+            )
+        }
     }
 
     // Jobs.
@@ -354,7 +359,7 @@ impl Failure {
 
     pub(super) fn job_forgotten(unity: ErrorBody) -> Self {
         let message = "Unity does not know the job any more, so nobody can say how it ended; look at the Editor, then run the tests again.";
-        let failure = Self::new(ErrorCode::JobNotFound, message).guaranteeing(Guarantee::Unknown);
+        let failure = Self::new(ErrorCode::JobNotFound, message).unknown();
         Self { unity: Some(Box::new(unity)), ..failure }
     }
 

@@ -47,7 +47,7 @@ impl fmt::Debug for Boot {
 }
 
 /// A job as agents know it: `job-<boot>-<n>`. The plugin's own id for it stays inside.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct JobId {
     boot: Boot,
     number: u64,
@@ -56,6 +56,12 @@ pub struct JobId {
 impl fmt::Display for JobId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "job-{}-{}", self.boot, self.number)
+    }
+}
+
+impl fmt::Debug for JobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
     }
 }
 

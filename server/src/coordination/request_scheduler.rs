@@ -89,9 +89,7 @@ impl RequestScheduler {
     pub(super) fn has_room(&self, work: &Work, limits: &Limits) -> bool {
         let taken = match work {
             Work::Execute { .. } | Work::RunJob { .. } => self.queue.unity_len(),
-            Work::JobStatus { .. } | Work::CancelJob { .. } => {
-                self.queue.control_len() + self.calls.parked_control()
-            }
+            Work::JobStatus { .. } | Work::CancelJob { .. } => self.queue.control_len(),
         };
         taken < limits.queue_max
     }
@@ -188,6 +186,11 @@ impl RequestScheduler {
 
     pub(super) fn take_work(&mut self, id: CallId) -> Option<Work> {
         self.calls.take_work(id)
+    }
+
+    /// Status calls that wait for news have a bound of their own: they must not keep a cancel out.
+    pub(super) fn has_room_to_park(&self, limits: &Limits) -> bool {
+        self.calls.parked_control() < limits.queue_max
     }
 
     pub(super) fn park(&mut self, id: CallId, job: JobId, until: Timestamp) {
@@ -312,10 +315,8 @@ impl RequestScheduler {
 
     pub(super) fn assert_invariants(&self, limits: &Limits) {
         debug_assert!(self.queue.unity_len() <= limits.queue_max, "the queue is bounded");
-        debug_assert!(
-            self.queue.control_len() + self.calls.parked_control() <= limits.queue_max,
-            "control calls are bounded"
-        );
+        debug_assert!(self.queue.control_len() <= limits.queue_max, "control calls are bounded");
+        debug_assert!(self.calls.parked_control() <= limits.queue_max, "parked calls are bounded");
         debug_assert!(self.queue.polls_len() <= limits.jobs_active_max, "one poll a job");
     }
 }

@@ -1,10 +1,12 @@
 //! What agents do: call, cancel, ask how things are.
 
-use protocol::{Execute, SubmitJob, ToUnity, codec};
+use protocol::{Execute, JobState, SubmitJob, ToUnity, codec};
 
-use super::super::event::{Answer, CallState, EditorReport, Effect, Note, ProgressReport, Reason};
+use super::super::event::{
+    Answer, CallState, CancelAnswer, EditorReport, Effect, Note, ProgressReport, Reason,
+};
 use super::super::failure::Failure;
-use super::super::ids::CallId;
+use super::super::ids::{CallId, JobId};
 use super::super::request_scheduler::{Lane, NewCall, Purpose};
 use super::super::request_validator::{Request, ValidCall};
 use super::super::stores::request::{Phase, Work};
@@ -60,12 +62,25 @@ impl ExecutionCoordinator {
             Request::JobStatus { job_id, wait } => {
                 Work::JobStatus { job_id, wait_until: now + wait }
             }
-            Request::CancelJob { job_id } => Work::CancelJob { job_id },
+            Request::CancelJob { job_id } => match self.withdraw_queued(&job_id) {
+                Some(answer) => return Ok(Admitted::Answered(answer)),
+                None => Work::CancelJob { job_id },
+            },
         };
         self.check_admission(&work)?;
         let new = NewCall { id, request_id, tool, timeout, work, wants_progress };
         self.scheduler.line_up(now, new, &self.limits);
         Ok(Admitted::Lined)
+    }
+
+    /// A job that is still queued is cancelled at once: in the line it would be sent before its
+    /// cancel has its turn.
+    fn withdraw_queued(&mut self, job_id: &str) -> Option<Answer> {
+        let job = self.ids.parse_job(job_id)?;
+        self.is_queued(job).then(|| {
+            self.withdraw_job(job);
+            Answer::Cancel { job, status: CancelAnswer::Cancelled }
+        })
     }
 
     /// Size, life and room, in this order: a bad call is bad whatever else is wrong.
@@ -124,12 +139,19 @@ impl ExecutionCoordinator {
                 self.leave_lane(id);
             }
             Phase::Parked { job, .. } => {
-                // A call that runs tests has sent something; one that asks has not.
-                let sent = call.tool.starts_a_job();
+                let sent = call.tool.starts_a_job() && !self.is_queued(job);
+                let owns_it = call.tool.starts_a_job();
                 self.jobs.remove_waiter(job, id);
                 self.reply(id, Err(Failure::broken_inside(sent)));
+                if owns_it {
+                    self.cancel_unknown_job(job);
+                }
             }
         }
+    }
+
+    fn is_queued(&self, job: JobId) -> bool {
+        self.jobs.get(job).is_some_and(|job| job.state() == JobState::Queued)
     }
 
     /// The caller is gone, its request is still in Unity.
@@ -151,8 +173,8 @@ impl ExecutionCoordinator {
             let failure = match call.phase {
                 Phase::Lined(_) => Failure::stopping(),
                 Phase::InLane => Failure::stopped_while_running(),
-                // A job it waits for may be with Unity; a question has done nothing.
-                Phase::Parked { .. } if call.tool.starts_a_job() => {
+                // Its job may be with Unity; a question, or a job in line, has done nothing.
+                Phase::Parked { job, .. } if call.tool.starts_a_job() && !self.is_queued(job) => {
                     Failure::stopped_while_running()
                 }
                 Phase::Parked { .. } => Failure::stopping(),

@@ -191,7 +191,10 @@ impl ExecutionCoordinator {
                 match self.ids.parse_job(&job_id).filter(|job| self.jobs.get(*job).is_some()) {
                     None => self.reply(id, Err(Failure::no_such_job())),
                     Some(job) if self.is_terminal(job) => self.reply_report(id, job),
-                    Some(job) if wait_until > now => {
+                    // Without room to wait it is answered at once, which is never wrong.
+                    Some(job)
+                        if wait_until > now && self.scheduler.has_room_to_park(&self.limits) =>
+                    {
                         self.park(id, job, wait_until);
                         self.poll_soon(job);
                     }

@@ -1,0 +1,264 @@
+//! CONTRACT 7.7: cancel_job in each state of the job.
+
+use super::check::check;
+
+#[test]
+fn a_queued_job_is_cancelled_and_never_sent() {
+    check(
+        r#"
+        0 ready 1
+        1 call 1 read_console
+        -> 1 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        2 call 2 run_tests
+        -> 2 call 2 ok accepted job-t-1 Queued
+        3 call 3 cancel_job {"job_id":"job-t-1"}
+        -> 3 note JobChanged { job: job-t-1, state: Cancelled }
+        -> 3 call 3 ok job-t-1 Cancelled
+        4 console 1 req-t-1
+        -> 4 call 1 ok {"count":0,"entries":[],"truncated":false}
+        5 call 4 get_job_status {"job_id":"job-t-1"}
+        -> 5 call 4 ok job-t-1 Cancelled
+    "#,
+    );
+}
+
+#[test]
+fn the_cancel_of_a_running_job_waits_for_its_turn_in_the_lane_and_not_for_unity() {
+    check(
+        r#"
+        0 ready 1
+        1 call 1 run_tests
+        -> 1 call 1 ok accepted job-t-1 Queued
+        -> 1 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
+        -> 1 note JobChanged { job: job-t-1, state: Running }
+        2 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
+        3 call 2 read_console
+        -> 3 unity 1 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        4 call 3 read_console
+        5 call 4 cancel_job {"job_id":"job-t-1"}
+        6 console 1 req-t-2
+        -> 6 call 2 ok {"count":0,"entries":[],"truncated":false}
+        -> 6 unity 1 execute req-t-3 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        7 console 1 req-t-3
+        -> 7 call 3 ok {"count":0,"entries":[],"truncated":false}
+        -> 7 call 4 ok job-t-1 CancelRequested
+        -> 7 unity 1 cancel req-t-5 u1
+        8 unity 1 cancel_result {"request_id":"req-t-5","status":"cancel_requested"}
+        -> 8 unity 1 get_job_status req-t-6 u1
+        9 unity 1 job_status {"request_id":"req-t-6","job_id":"u1","state":"cancelled"}
+        -> 9 note JobChanged { job: job-t-1, state: Cancelled }
+        10 call 5 get_job_status {"job_id":"job-t-1"}
+        -> 10 call 5 ok job-t-1 Cancelled cancel=requested
+    "#,
+    );
+}
+
+#[test]
+fn a_job_that_is_being_submitted_is_running_and_its_cancel_follows_the_acceptance() {
+    check(
+        r#"
+        0 ready 1
+        1 call 1 run_tests
+        -> 1 call 1 ok accepted job-t-1 Queued
+        -> 1 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
+        -> 1 note JobChanged { job: job-t-1, state: Running }
+        2 call 2 cancel_job {"job_id":"job-t-1"}
+        3 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
+        -> 3 call 2 ok job-t-1 CancelRequested
+        -> 3 unity 1 cancel req-t-3 u1
+    "#,
+    );
+}
+
+#[test]
+fn a_running_job_that_unity_cancels_at_once_is_cancelled() {
+    check(
+        r#"
+        0 ready 1
+        1 call 1 run_tests
+        -> 1 call 1 ok accepted job-t-1 Queued
+        -> 1 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
+        -> 1 note JobChanged { job: job-t-1, state: Running }
+        2 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
+        3 call 2 cancel_job {"job_id":"job-t-1"}
+        -> 3 call 2 ok job-t-1 CancelRequested
+        -> 3 unity 1 cancel req-t-3 u1
+        4 call 3 cancel_job {"job_id":"job-t-1"}
+        5 unity 1 cancel_result {"request_id":"req-t-3","status":"cancelled"}
+        -> 5 note JobChanged { job: job-t-1, state: Cancelled }
+        -> 5 call 3 ok job-t-1 Rejected
+        6 call 4 get_job_status {"job_id":"job-t-1"}
+        -> 6 call 4 ok job-t-1 Cancelled cancel=requested
+        7 call 5 cancel_job {"job_id":"job-t-1"}
+        -> 7 call 5 ok job-t-1 Rejected
+    "#,
+    );
+}
+
+#[test]
+fn a_refused_cancel_shows_in_the_status_and_another_may_be_tried() {
+    check(
+        r#"
+        0 ready 1
+        1 call 1 run_tests
+        -> 1 call 1 ok accepted job-t-1 Queued
+        -> 1 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
+        -> 1 note JobChanged { job: job-t-1, state: Running }
+        2 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
+        3 call 2 cancel_job {"job_id":"job-t-1"}
+        -> 3 call 2 ok job-t-1 CancelRequested
+        -> 3 unity 1 cancel req-t-3 u1
+        4 unity 1 cancel_result {"request_id":"req-t-3","status":"rejected"}
+        5 call 3 get_job_status {"job_id":"job-t-1"}
+        -> 5 unity 1 get_job_status req-t-4 u1
+        6 unity 1 job_status {"request_id":"req-t-4","job_id":"u1","state":"running"}
+        -> 6 call 3 ok job-t-1 Running cancel=rejected(ERR_CANCEL_REJECTED unknown final none)
+        7 call 4 cancel_job {"job_id":"job-t-1"}
+        -> 7 call 4 ok job-t-1 CancelRequested
+        -> 7 unity 1 cancel req-t-6 u1
+        8 unity 1 error {"request_id":"req-t-6","error":{"code":"ERR_CANCEL_NOT_SUPPORTED","message":"no"}}
+        9 call 5 get_job_status {"job_id":"job-t-1"}
+        -> 9 unity 1 get_job_status req-t-7 u1
+        10 unity 1 job_status {"request_id":"req-t-7","job_id":"u1","state":"succeeded"}
+        -> 10 note JobChanged { job: job-t-1, state: Succeeded }
+        -> 10 call 5 ok job-t-1 Succeeded cancel=rejected(ERR_CANCEL_REJECTED unknown final none unity=ERR_CANCEL_NOT_SUPPORTED)
+    "#,
+    );
+}
+
+#[test]
+fn a_cancel_shows_as_requested_until_unity_has_spoken() {
+    check(
+        r#"
+        0 ready 1
+        1 call 1 run_tests
+        -> 1 call 1 ok accepted job-t-1 Queued
+        -> 1 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
+        -> 1 note JobChanged { job: job-t-1, state: Running }
+        2 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
+        3 call 2 cancel_job {"job_id":"job-t-1"}
+        -> 3 call 2 ok job-t-1 CancelRequested
+        -> 3 unity 1 cancel req-t-3 u1
+        4 call 3 get_job_status {"job_id":"job-t-1"}
+        -> 5003 note QuestionUnanswered { request_id: RequestId("req-t-3") }
+        -> 5003 unity 1 get_job_status req-t-4 u1
+        5004 tick
+        5005 unity 1 job_status {"request_id":"req-t-4","job_id":"u1","state":"running"}
+        -> 5005 call 3 ok job-t-1 Running cancel=requested
+    "#,
+    );
+}
+
+#[test]
+fn a_cancel_is_kept_while_unity_is_away_and_sent_after_the_reconnect() {
+    check(
+        r#"
+        0 ready 1
+        1 call 1 run_tests
+        -> 1 call 1 ok accepted job-t-1 Queued
+        -> 1 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
+        -> 1 note JobChanged { job: job-t-1, state: Running }
+        2 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
+        3 close 1
+        -> 3 note SessionEnded { on: ConnectionId(1), why: "the socket closed" }
+        4 call 2 cancel_job {"job_id":"job-t-1"}
+        -> 4 call 2 ok job-t-1 CancelRequested
+        5 call 3 get_job_status {"job_id":"job-t-1"}
+        -> 5 call 3 ok job-t-1 Running cancel=requested
+        6 compiling 2
+        -> 6 unity 2 cancel req-t-4 u1
+        7 unity 2 cancel_result {"request_id":"req-t-4","status":"cancelled"}
+        -> 7 note JobChanged { job: job-t-1, state: Cancelled }
+    "#,
+    );
+}
+
+#[test]
+fn a_cancel_that_was_sent_is_not_sent_again_after_a_reconnect() {
+    check(
+        r#"
+        0 ready 1
+        1 call 1 run_tests
+        -> 1 call 1 ok accepted job-t-1 Queued
+        -> 1 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
+        -> 1 note JobChanged { job: job-t-1, state: Running }
+        2 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
+        3 call 2 cancel_job {"job_id":"job-t-1"}
+        -> 3 call 2 ok job-t-1 CancelRequested
+        -> 3 unity 1 cancel req-t-3 u1
+        4 close 1
+        -> 4 note SessionEnded { on: ConnectionId(1), why: "the socket closed" }
+        5 ready 2
+        -> 5 unity 2 get_job_status req-t-4 u1
+    "#,
+    );
+}
+
+#[test]
+fn a_cancel_for_a_job_that_unity_does_not_know_is_settled_by_asking() {
+    check(
+        r#"
+        0 ready 1
+        1 call 1 run_tests
+        -> 1 call 1 ok accepted job-t-1 Queued
+        -> 1 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
+        -> 1 note JobChanged { job: job-t-1, state: Running }
+        2 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
+        3 call 2 cancel_job {"job_id":"job-t-1"}
+        -> 3 call 2 ok job-t-1 CancelRequested
+        -> 3 unity 1 cancel req-t-3 u1
+        4 unity 1 error {"request_id":"req-t-3","error":{"code":"ERR_JOB_NOT_FOUND","message":"u1?"}}
+        -> 4 unity 1 get_job_status req-t-4 u1
+        5 unity 1 error {"request_id":"req-t-4","error":{"code":"ERR_JOB_NOT_FOUND","message":"u1?"}}
+        -> 5 note JobChanged { job: job-t-1, state: Failed }
+    "#,
+    );
+}
+
+#[test]
+fn a_cancel_answered_with_nonsense_changes_nothing() {
+    check(
+        r#"
+        0 ready 1
+        1 call 1 run_tests
+        -> 1 call 1 ok accepted job-t-1 Queued
+        -> 1 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
+        -> 1 note JobChanged { job: job-t-1, state: Running }
+        2 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
+        3 call 2 cancel_job {"job_id":"job-t-1"}
+        -> 3 call 2 ok job-t-1 CancelRequested
+        -> 3 unity 1 cancel req-t-3 u1
+        4 console 1 req-t-3
+        -> 4 note BadAnswer { request_id: RequestId("req-t-3"), problem: "result is no answer to cancel_job" }
+        5 call 3 get_job_status {"job_id":"job-t-1"}
+        -> 5 unity 1 get_job_status req-t-4 u1
+        6 unity 1 job_status {"request_id":"req-t-4","job_id":"u1","state":"running"}
+        -> 6 call 3 ok job-t-1 Running cancel=requested
+        7 call 4 run_tests
+        -> 7 call 4 ok accepted job-t-2 Queued
+        -> 7 unity 1 submit_job req-t-5 run_tests {"mode":"all"} timeout=300000
+        -> 7 note JobChanged { job: job-t-2, state: Running }
+        8 unity 1 submit_job_result {"request_id":"req-t-5","status":"accepted","job_id":"u2"}
+        9 call 5 cancel_job {"job_id":"job-t-2"}
+        -> 9 call 5 ok job-t-2 CancelRequested
+        -> 9 unity 1 cancel req-t-7 u2
+        10 unity 1 cancel_result {"request_id":"req-t-7","status":"eh"}
+        -> 10 note BadAnswer { request_id: RequestId("req-t-7"), problem: "cancel_result: unknown variant `eh`, expected one of `cancelled`, `cancel_requested`, `rejected`" }
+    "#,
+    );
+}
+
+#[test]
+fn what_is_no_job_cannot_be_cancelled() {
+    check(
+        r#"
+        0 ready 1
+        1 call 1 cancel_job {"job_id":"req-t-1"}
+        -> 1 call 1 ERR_CANCEL_NOT_SUPPORTED not_executed final fix_the_call
+        2 call 2 cancel_job {"job_id":"job-t-1"}
+        -> 2 call 2 ERR_JOB_NOT_FOUND not_executed final fix_the_call
+        3 call 3 cancel_job {"job_id":"whatever"}
+        -> 3 call 3 ERR_JOB_NOT_FOUND not_executed final fix_the_call
+    "#,
+    );
+}

@@ -1,0 +1,312 @@
+//! CONTRACT 5.4 and 5.5: one round trip at a time, and the lane that an answered request keeps.
+
+use super::check::check;
+
+#[test]
+fn one_round_trip_at_a_time_first_in_first_out() {
+    check(
+        r#"
+        0 ready 1
+        1 call 1 read_console
+        -> 1 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        2 call 2 read_console
+        3 call 3 read_console
+        10 console 1 req-t-1
+        -> 10 call 1 ok {"count":0,"entries":[],"truncated":false}
+        -> 10 unity 1 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        20 console 1 req-t-2
+        -> 20 call 2 ok {"count":0,"entries":[],"truncated":false}
+        -> 20 unity 1 execute req-t-3 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        30 console 1 req-t-3
+        -> 30 call 3 ok {"count":0,"entries":[],"truncated":false}
+    "#,
+    );
+}
+
+#[test]
+fn an_answer_one_tick_before_the_timeout_counts() {
+    check(
+        r#"
+        0 ready 1
+        0 call 1 read_console
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        9999 console 1 req-t-1
+        -> 9999 call 1 ok {"count":0,"entries":[],"truncated":false}
+    "#,
+    );
+}
+
+#[test]
+fn an_answer_at_the_timeout_is_too_late_and_frees_the_lane() {
+    check(
+        r#"
+        0 ready 1
+        0 call 1 read_console {"timeout_ms":10000}
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        1 call 2 read_console
+        10000 console 1 req-t-1
+        -> 10000 call 1 ERR_REQUEST_TIMEOUT unknown retryable retry
+        -> 10000 note LaneFreed { request_id: RequestId("req-t-1") }
+        -> 10000 unity 1 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+    "#,
+    );
+}
+
+#[test]
+fn the_timeout_counts_from_the_moment_of_sending() {
+    check(
+        r#"
+        0 compiling 1
+        0 call 1 read_console {"timeout_ms":100}
+        5000 unity 1 editor_status {"state":"ready","seq":1}
+        -> 5000 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=100
+        -> 5100 call 1 ERR_REQUEST_TIMEOUT unknown retryable retry
+        5101 wait
+    "#,
+    );
+}
+
+#[test]
+fn a_timed_out_request_keeps_the_lane_until_its_late_answer() {
+    check(
+        r#"
+        0 ready 1
+        0 call 1 read_console {"timeout_ms":1000}
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=1000
+        -> 1000 call 1 ERR_REQUEST_TIMEOUT unknown retryable retry
+        1500 call 2 read_console
+        1600 call 3 get_editor_state
+        -> 1600 call 3 ok server=Ready editor=Some(Ready) connected=true seq=Some(0) waiting=Some(Unresponsive) queue=1 running=Some("req-t-1 read_console 1600ms overdue") plugin=Some("1.0.0")
+        3000 console 1 req-t-1
+        -> 3000 note LaneFreed { request_id: RequestId("req-t-1") }
+        -> 3000 unity 1 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+    "#,
+    );
+}
+
+#[test]
+fn calls_behind_a_kept_lane_give_up_after_the_reconnect_window_naming_the_overdue_request() {
+    check(
+        r#"
+        0 ready 1
+        0 call 1 read_console {"timeout_ms":1000}
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=1000
+        1 call 2 read_console
+        -> 1000 call 1 ERR_REQUEST_TIMEOUT unknown retryable retry
+        1500 call 3 read_console
+        3499 call 4 get_editor_state
+        -> 3499 call 4 ok server=Ready editor=Some(Ready) connected=true seq=Some(0) waiting=Some(Unresponsive) queue=2 running=Some("req-t-1 read_console 3499ms overdue") plugin=Some("1.0.0")
+        -> 3500 call 2 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor overdue=req-t-1
+        -> 4000 call 3 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor overdue=req-t-1
+        4001 wait
+        4002 console 1 req-t-1
+        -> 4002 note LaneFreed { request_id: RequestId("req-t-1") }
+        4003 call 5 read_console
+        -> 4003 unity 1 execute req-t-5 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+    "#,
+    );
+}
+
+#[test]
+fn a_new_session_frees_a_kept_lane() {
+    check(
+        r#"
+        0 ready 1 {"plugin_session_id":"a"}
+        0 call 1 read_console {"timeout_ms":1000}
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=1000
+        -> 1000 call 1 ERR_REQUEST_TIMEOUT unknown retryable retry
+        1500 close 1
+        -> 1500 note SessionEnded { on: ConnectionId(1), why: "the socket closed" }
+        2000 ready 2 {"plugin_session_id":"a"}
+        2001 call 2 read_console
+        -> 2001 unity 2 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        2002 console 2 req-t-1
+        -> 2002 note AnswerDropped { request_id: RequestId("req-t-1") }
+        2003 console 2 req-t-2
+        -> 2003 call 2 ok {"count":0,"entries":[],"truncated":false}
+    "#,
+    );
+}
+
+#[test]
+fn an_overdue_request_in_a_living_unity_ends_the_session_after_the_grace() {
+    check(
+        r#"
+        0 ready 1
+        0 call 1 read_console {"timeout_ms":1000}
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=1000
+        -> 1000 call 1 ERR_REQUEST_TIMEOUT unknown retryable retry
+        61000 call 2 get_editor_state
+        -> 61000 note SessionEnded { on: ConnectionId(1), why: "a request has not been finished in time" }
+        -> 61000 unity 1 close 4408 a request has not been finished in time
+        -> 61000 call 2 ok server=WaitingEditor editor=None connected=false seq=None waiting=Some(Disconnected) queue=0 running=Some("req-t-1 read_console 61000ms overdue") plugin=None
+        61500 ready 2
+        61501 call 3 read_console
+        -> 61501 unity 2 execute req-t-3 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+    "#,
+    );
+}
+
+#[test]
+fn without_pongs_an_overdue_request_is_left_to_the_heartbeat() {
+    check(
+        r#"
+        show heartbeat
+        0 ready 1
+        0 call 1 read_console {"timeout_ms":1000}
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=1000
+        -> 1000 call 1 ERR_REQUEST_TIMEOUT unknown retryable retry
+        2000 unity 1 editor_status {"state":"compiling","seq":1}
+        -> 3000 unity 1 ping
+        62000 call 2 get_editor_state
+        -> 62000 call 2 ok server=Ready editor=Some(Compiling) connected=true seq=Some(1) waiting=Some(Compiling) queue=0 running=Some("req-t-1 read_console 62000ms overdue") plugin=Some("1.0.0")
+        62500 unity 1 pong {}
+        -> 62500 note SessionEnded { on: ConnectionId(1), why: "a request has not been finished in time" }
+        -> 62500 unity 1 close 4408 a request has not been finished in time
+        62501 tick
+    "#,
+    );
+}
+
+#[test]
+fn a_kept_lane_serves_control_calls_from_what_is_known() {
+    check(
+        r#"
+        0 ready 1
+        0 call 1 run_tests
+        -> 0 call 1 ok accepted job-t-1 Queued
+        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
+        -> 0 note JobChanged { job: job-t-1, state: Running }
+        1 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
+        2 call 2 read_console {"timeout_ms":10}
+        -> 2 unity 1 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10
+        -> 12 call 2 ERR_REQUEST_TIMEOUT unknown retryable retry
+        100 call 3 get_job_status {"job_id":"job-t-1"}
+        -> 100 call 3 ok job-t-1 Running
+        101 call 4 cancel_job {"job_id":"job-t-1"}
+        -> 101 call 4 ok job-t-1 CancelRequested
+        102 call 5 run_tests
+        103 console 1 req-t-2
+        -> 103 note LaneFreed { request_id: RequestId("req-t-2") }
+        -> 103 call 5 ok accepted job-t-2 Queued
+        -> 103 unity 1 cancel req-t-6 u1
+    "#,
+    );
+}
+
+#[test]
+fn an_unanswered_question_frees_the_lane_at_its_timeout() {
+    check(
+        r#"
+        0 ready 1
+        0 call 1 run_tests
+        -> 0 call 1 ok accepted job-t-1 Queued
+        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
+        -> 0 note JobChanged { job: job-t-1, state: Running }
+        1 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
+        2 call 2 get_job_status {"job_id":"job-t-1"}
+        -> 2 unity 1 get_job_status req-t-2 u1
+        3 call 3 read_console
+        5001 call 4 get_editor_state
+        -> 5001 call 4 ok server=Ready editor=Some(Ready) connected=true seq=Some(0) waiting=None queue=1 running=Some("req-t-2 get_job_status 4999ms") plugin=Some("1.0.0")
+        -> 5002 note QuestionUnanswered { request_id: RequestId("req-t-2") }
+        -> 5002 call 2 ERR_REQUEST_TIMEOUT unknown final inspect_then_retry
+        -> 5002 unity 1 execute req-t-3 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        5003 wait
+        5004 console 1 req-t-3
+        -> 5004 call 3 ok {"count":0,"entries":[],"truncated":false}
+    "#,
+    );
+}
+
+#[test]
+fn the_frame_that_was_not_sent_goes_back_to_its_place() {
+    check(
+        r#"
+        0 ready 1
+        0 call 1 read_console
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        1 call 2 read_console
+        2 notsent 1
+        -> 2 note SessionEnded { on: ConnectionId(1), why: "the socket does not take frames" }
+        -> 2 unity 1 close 1001 the socket does not take frames
+        3 ready 2
+        -> 3 unity 2 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        4 console 2 req-t-1
+        -> 4 call 1 ok {"count":0,"entries":[],"truncated":false}
+        -> 4 unity 2 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        5 console 2 req-t-2
+        -> 5 call 2 ok {"count":0,"entries":[],"truncated":false}
+    "#,
+    );
+}
+
+#[test]
+fn a_call_whose_frame_was_not_sent_and_finds_no_editor_has_not_been_executed() {
+    check(
+        r#"
+        0 ready 1
+        0 call 1 read_console
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        1 close 1
+        -> 1 note SessionEnded { on: ConnectionId(1), why: "the socket closed" }
+        2 notsent 1
+        -> 2501 call 1 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor
+        2502 wait
+    "#,
+    );
+}
+
+#[test]
+fn a_submission_that_was_not_sent_is_a_queued_job_again() {
+    check(
+        r#"
+        0 ready 1
+        0 call 1 run_tests
+        -> 0 call 1 ok accepted job-t-1 Queued
+        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
+        -> 0 note JobChanged { job: job-t-1, state: Running }
+        1 notsent 1
+        -> 1 note JobChanged { job: job-t-1, state: Queued }
+        -> 1 note SessionEnded { on: ConnectionId(1), why: "the socket does not take frames" }
+        -> 1 unity 1 close 1001 the socket does not take frames
+        2 call 2 get_job_status {"job_id":"job-t-1"}
+        -> 2 call 2 ok job-t-1 Queued
+        3 call 3 cancel_job {"job_id":"job-t-1"}
+        -> 3 note JobChanged { job: job-t-1, state: Cancelled }
+        -> 3 call 3 ok job-t-1 Cancelled
+        4 ready 2
+    "#,
+    );
+}
+
+#[test]
+fn a_question_or_a_cancel_that_was_not_sent_does_no_harm() {
+    check(
+        r#"
+        0 ready 1
+        0 call 1 run_tests
+        -> 0 call 1 ok accepted job-t-1 Queued
+        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
+        -> 0 note JobChanged { job: job-t-1, state: Running }
+        1 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
+        2 call 2 get_job_status {"job_id":"job-t-1"}
+        -> 2 unity 1 get_job_status req-t-2 u1
+        3 notsent 1
+        -> 3 call 2 ok job-t-1 Running
+        -> 3 note SessionEnded { on: ConnectionId(1), why: "the socket does not take frames" }
+        -> 3 unity 1 close 1001 the socket does not take frames
+        4 ready 2
+        -> 4 unity 2 get_job_status req-t-3 u1
+        5 unity 2 job_status {"request_id":"req-t-3","job_id":"u1","state":"running"}
+        6 call 3 cancel_job {"job_id":"job-t-1"}
+        -> 6 call 3 ok job-t-1 CancelRequested
+        -> 6 unity 2 cancel req-t-5 u1
+        7 notsent 2
+        -> 7 note SessionEnded { on: ConnectionId(2), why: "the socket does not take frames" }
+        -> 7 unity 2 close 1001 the socket does not take frames
+        8 ready 3
+        -> 8 unity 3 cancel req-t-6 u1
+    "#,
+    );
+}

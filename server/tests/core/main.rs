@@ -1,0 +1,26 @@
+//! The core's specification: scripts of what happens and what the core does about it.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test may fail loudly anywhere, in its helpers too"
+)]
+
+mod cancels;
+mod catalogue;
+mod check;
+mod disconnects;
+mod editor_state;
+mod failures;
+mod frames;
+mod heartbeat;
+mod jobs;
+mod lane;
+mod mcp_cancels;
+mod progress;
+mod queue;
+mod sessions;
+mod stopping;
+mod validation;
+mod waiting;

@@ -1,0 +1,169 @@
+//! CONTRACT 5.2: how many may wait.
+
+use super::check::check;
+
+#[test]
+fn one_call_more_than_the_queue_holds_is_refused_at_once() {
+    check(
+        r#"
+        limit queue_max 2
+        0 compiling 1
+        1 call 1 read_console
+        2 call 2 run_tests
+        3 call 3 read_console
+        -> 3 call 3 ERR_QUEUE_FULL not_executed retryable retry
+        4 call 4 run_tests
+        -> 4 call 4 ERR_QUEUE_FULL not_executed retryable retry
+        5 call 5 get_editor_state
+        -> 5 call 5 ok server=Ready editor=Some(Compiling) connected=true seq=Some(0) waiting=Some(Compiling) queue=2 running=None plugin=Some("1.0.0")
+    "#,
+    );
+}
+
+#[test]
+fn the_call_that_is_running_takes_no_place() {
+    check(
+        r#"
+        limit queue_max 1
+        0 ready 1
+        1 call 1 read_console
+        -> 1 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        2 call 2 read_console
+        3 call 3 read_console
+        -> 3 call 3 ERR_QUEUE_FULL not_executed retryable retry
+        4 console 1 req-t-1
+        -> 4 call 1 ok {"count":0,"entries":[],"truncated":false}
+        -> 4 unity 1 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        5 call 4 read_console
+    "#,
+    );
+}
+
+#[test]
+fn a_queued_job_takes_a_place_until_it_is_submitted() {
+    check(
+        r#"
+        limit queue_max 1
+        0 ready 1
+        1 call 1 read_console
+        -> 1 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        2 call 2 run_tests
+        -> 2 call 2 ok accepted job-t-1 Queued
+        3 call 3 read_console
+        -> 3 call 3 ERR_QUEUE_FULL not_executed retryable retry
+        4 console 1 req-t-1
+        -> 4 call 1 ok {"count":0,"entries":[],"truncated":false}
+        -> 4 unity 1 submit_job req-t-2 run_tests {"mode":"all"} timeout=300000
+        -> 4 note JobChanged { job: job-t-1, state: Running }
+        5 call 4 read_console
+    "#,
+    );
+}
+
+#[test]
+fn a_full_queue_never_keeps_a_cancel_out_and_control_calls_have_their_own_bound() {
+    check(
+        r#"
+        limit queue_max 1
+        0 ready 1
+        1 call 1 read_console
+        -> 1 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        2 call 2 run_tests
+        -> 2 call 2 ok accepted job-t-1 Queued
+        3 call 3 read_console
+        -> 3 call 3 ERR_QUEUE_FULL not_executed retryable retry
+        4 call 4 cancel_job {"job_id":"job-t-1"}
+        -> 4 note JobChanged { job: job-t-1, state: Cancelled }
+        -> 4 call 4 ok job-t-1 Cancelled
+        5 call 5 cancel_job {"job_id":"job-t-1"}
+        5 call 7 cancel_job {"job_id":"job-t-1"}
+        -> 5 call 7 ERR_QUEUE_FULL not_executed retryable retry
+        6 console 1 req-t-1
+        -> 6 call 1 ok {"count":0,"entries":[],"truncated":false}
+        -> 6 call 5 ok job-t-1 Rejected
+        7 call 6 cancel_job {"job_id":"job-t-1"}
+        -> 7 call 6 ok job-t-1 Rejected
+    "#,
+    );
+}
+
+#[test]
+fn status_calls_that_wait_for_news_never_keep_a_cancel_out() {
+    check(
+        r#"
+        limit queue_max 1
+        0 ready 1
+        1 call 1 run_tests
+        -> 1 call 1 ok accepted job-t-1 Queued
+        -> 1 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
+        -> 1 note JobChanged { job: job-t-1, state: Running }
+        2 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
+        3 call 2 get_job_status {"job_id":"job-t-1","wait_ms":100}
+        -> 3 unity 1 get_job_status req-t-3 u1
+        4 unity 1 job_status {"request_id":"req-t-3","job_id":"u1","state":"running"}
+        5 call 3 get_job_status {"job_id":"job-t-1","wait_ms":100}
+        -> 5 unity 1 get_job_status req-t-4 u1
+        6 call 4 cancel_job {"job_id":"job-t-1"}
+        7 unity 1 job_status {"request_id":"req-t-4","job_id":"u1","state":"running"}
+        -> 7 call 3 ok job-t-1 Running
+        -> 7 call 4 ok job-t-1 CancelRequested
+        -> 7 unity 1 cancel req-t-6 u1
+    "#,
+    );
+}
+
+#[test]
+fn polls_of_the_server_take_no_place() {
+    check(
+        r#"
+        limit queue_max 1
+        0 ready 1
+        1 call 1 run_tests
+        -> 1 call 1 ok accepted job-t-1 Queued
+        -> 1 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
+        -> 1 note JobChanged { job: job-t-1, state: Running }
+        2 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
+        900 call 2 read_console
+        -> 900 unity 1 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        1100 call 3 read_console
+        1200 call 4 get_job_status {"job_id":"job-t-1"}
+        1300 console 1 req-t-2
+        -> 1300 call 2 ok {"count":0,"entries":[],"truncated":false}
+        -> 1300 unity 1 get_job_status req-t-5 u1
+    "#,
+    );
+}
+
+#[test]
+fn a_job_more_than_may_live_at_once_is_refused() {
+    check(
+        r#"
+        limit jobs_active_max 1
+        0 ready 1
+        1 call 1 run_tests
+        -> 1 call 1 ok accepted job-t-1 Queued
+        -> 1 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
+        -> 1 note JobChanged { job: job-t-1, state: Running }
+        2 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
+        3 call 2 run_tests
+        -> 3 call 2 ERR_QUEUE_FULL not_executed retryable retry
+    "#,
+    );
+}
+
+#[test]
+fn jobs_that_wait_together_for_the_editor_are_accepted_only_as_far_as_there_is_room() {
+    check(
+        r#"
+        limit jobs_active_max 1
+        0 compiling 1
+        1 call 1 run_tests
+        2 call 2 run_tests
+        3 unity 1 editor_status {"state":"ready","seq":1}
+        -> 3 call 1 ok accepted job-t-1 Queued
+        -> 3 call 2 ERR_QUEUE_FULL not_executed retryable retry
+        -> 3 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
+        -> 3 note JobChanged { job: job-t-1, state: Running }
+    "#,
+    );
+}
