@@ -3,7 +3,7 @@
 use proptest::collection::{btree_map, vec};
 use proptest::option::of;
 use proptest::prelude::*;
-use protocol::codec::{decode, encode};
+use protocol::codec::{decode, encode, encoded_len};
 use protocol::*;
 
 fn json() -> impl Strategy<Value = Json> {
@@ -203,6 +203,7 @@ proptest! {
 
     #[test]
     fn any_message_of_the_server_survives_the_round_trip(message in to_unity()) {
+        prop_assert_eq!(encoded_len(&message), encode(&message).len());
         prop_assert_eq!(decode(encode(&message).as_bytes()), Ok(message));
     }
 

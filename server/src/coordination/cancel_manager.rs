@@ -30,9 +30,11 @@ impl CancelManager {
         }
     }
 
-    /// The job has ended: there is nothing left to cancel.
-    pub(super) fn forget(&mut self, job: JobId) {
+    /// The job has ended: there is nothing left to cancel. True if a cancel was still owed.
+    pub(super) fn forget(&mut self, job: JobId) -> bool {
+        let before = self.intents.len();
         self.intents.retain(|intent| *intent != Intent::Job(job));
+        self.intents.len() < before
     }
 
     /// Takes the first intent whose target Unity knows, with Unity's name for it.

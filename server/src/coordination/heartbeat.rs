@@ -1,4 +1,4 @@
-//! Heartbeat: at most one unanswered ping at a time, so that a silent Editor is not flooded.
+//! Heartbeat: no ping is due while one is unanswered, so that a silent Editor is not flooded.
 
 use std::time::Duration;
 
@@ -17,8 +17,11 @@ impl Heartbeat {
         Self::Resting { ping_at: now + interval }
     }
 
+    /// A ping counts from when it was sent; one that is still unanswered counts on.
     pub(super) fn on_ping_sent(&mut self, now: Timestamp) {
-        *self = Self::Awaiting { sent_at: now };
+        if let Self::Resting { .. } = self {
+            *self = Self::Awaiting { sent_at: now };
+        }
     }
 
     pub(super) fn on_pong(&mut self, now: Timestamp, interval: Duration) {

@@ -1,6 +1,6 @@
 //! Names the server gives: they cannot be confused over a restart, nor with each other.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use protocol::RequestId;
 
@@ -14,29 +14,26 @@ pub struct ConnectionId(pub u64);
 
 /// Names one start of the server: 1 to 8 of `a-z 0-9`, random, given from outside.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Boot {
-    bytes: [u8; Self::LENGTH_MAX],
-    length: usize,
-}
+pub struct Boot([u8; Self::LENGTH_MAX]); // Shorter names end in zeros.
 
 impl Boot {
     const LENGTH_MAX: usize = 8;
 
     pub fn new(text: &str) -> Option<Self> {
         let sound = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-        let length = text.len();
-        if length == 0 || length > Self::LENGTH_MAX || !text.bytes().all(sound) {
+        if text.is_empty() || text.len() > Self::LENGTH_MAX || !text.bytes().all(sound) {
             return None;
         }
         let mut bytes = [0; Self::LENGTH_MAX];
         bytes.iter_mut().zip(text.bytes()).for_each(|(slot, byte)| *slot = byte);
-        Some(Self { bytes, length })
+        Some(Self(bytes))
     }
 }
 
 impl fmt::Display for Boot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.bytes.iter().take(self.length).try_for_each(|byte| write!(f, "{}", char::from(*byte)))
+        let letters = self.0.iter().take_while(|byte| **byte != 0);
+        letters.map(|byte| char::from(*byte)).try_for_each(|letter| f.write_char(letter))
     }
 }
 

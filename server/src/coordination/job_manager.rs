@@ -99,13 +99,11 @@ impl JobManager {
         });
     }
 
-    /// Terminal states never change.
     pub(super) fn end(&mut self, id: JobId, ending: Ending) {
         debug_assert!(ending.state.is_terminal());
         self.jobs.update(id, |job| {
-            if !job.state().is_terminal() {
-                job.phase = JobPhase::Ended(ending);
-            }
+            debug_assert!(!job.state().is_terminal(), "terminal states never change");
+            job.phase = JobPhase::Ended(ending);
         });
     }
 
@@ -145,11 +143,6 @@ impl JobManager {
             waits
         });
         changed.unwrap_or(false)
-    }
-
-    pub(super) fn is_due(&self, id: JobId) -> bool {
-        let phase = self.jobs.get(id).map(|job| &job.phase);
-        matches!(phase, Some(JobPhase::Running(RunningJob { poll: Poll::Due, .. })))
     }
 
     pub(super) fn on_asked(&mut self, id: JobId) {

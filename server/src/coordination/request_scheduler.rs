@@ -174,6 +174,11 @@ impl RequestScheduler {
         self.queue.push_poll(job);
     }
 
+    /// The job needs no question of the server's own now.
+    pub(super) fn withdraw_poll(&mut self, job: JobId) {
+        self.queue.remove_poll(job);
+    }
+
     /// The next in line: the earliest of those that may move now.
     pub(super) fn pop(&mut self, unity_moves: bool, control_moves: bool) -> Option<Head> {
         self.queue.pop(unity_moves, control_moves)
@@ -248,10 +253,13 @@ impl RequestScheduler {
         };
     }
 
-    /// Whoever asked has left; the question goes on for the server's own sake.
-    pub(super) fn drop_asker(&mut self) {
-        if let Lane::Taken { purpose: Purpose::Status { asker, .. }, .. } = &mut self.lane {
-            *asker = None;
+    /// Whoever asked for this job waits no longer; the question goes on for the server's own sake.
+    pub(super) fn take_asker(&mut self, about: JobId) -> Option<CallId> {
+        match &mut self.lane {
+            Lane::Taken { purpose: Purpose::Status { job, asker }, .. } if *job == about => {
+                asker.take()
+            }
+            Lane::Taken { .. } | Lane::Free | Lane::Kept { .. } => None,
         }
     }
 

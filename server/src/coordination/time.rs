@@ -6,17 +6,25 @@ use std::time::Duration;
 
 use super::ids::{CallId, ConnectionId, JobId};
 
-/// A moment, counted from the start of the server.
+/// A moment, counted from the start of the server, in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Timestamp(pub Duration);
+pub struct Timestamp(u64);
 
 impl Timestamp {
     pub const fn from_millis(millis: u64) -> Self {
-        Self(Duration::from_millis(millis))
+        Self(millis.saturating_mul(1_000))
+    }
+
+    pub fn after_start(elapsed: Duration) -> Self {
+        Self::default() + elapsed
     }
 
     pub fn since(self, earlier: Self) -> Duration {
-        self.0.saturating_sub(earlier.0)
+        Duration::from_micros(self.0.saturating_sub(earlier.0))
+    }
+
+    pub fn since_start(self) -> Duration {
+        Duration::from_micros(self.0)
     }
 }
 
@@ -24,7 +32,8 @@ impl Add<Duration> for Timestamp {
     type Output = Self;
 
     fn add(self, wait: Duration) -> Self {
-        Self(self.0.saturating_add(wait))
+        let micros = wait.as_secs().saturating_mul(1_000_000) + u64::from(wait.subsec_micros());
+        Self(self.0.saturating_add(micros))
     }
 }
 

@@ -262,3 +262,25 @@ fn what_is_no_job_cannot_be_cancelled() {
     "#,
     );
 }
+
+#[test]
+fn a_job_that_timed_out_while_its_cancel_was_with_unity_stays_timed_out() {
+    check(
+        r#"
+        0 ready 1
+        0 call 1 run_tests {"timeout_ms":500}
+        -> 0 call 1 ok accepted job-t-1 Queued
+        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=500
+        -> 0 note JobChanged { job: job-t-1, state: Running }
+        10 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
+        20 unity 1 editor_status {"state":"compiling","seq":1}
+        400 call 2 cancel_job {"job_id":"job-t-1"}
+        -> 400 call 2 ok job-t-1 CancelRequested
+        -> 400 unity 1 cancel req-t-3 u1
+        -> 500 note JobChanged { job: job-t-1, state: Timeout }
+        600 unity 1 cancel_result {"request_id":"req-t-3","status":"cancelled"}
+        700 call 3 get_job_status {"job_id":"job-t-1"}
+        -> 700 call 3 ok job-t-1 Timeout error=(ERR_REQUEST_TIMEOUT unknown final inspect_then_retry) cancel=requested
+    "#,
+    );
+}

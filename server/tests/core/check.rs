@@ -139,7 +139,7 @@ impl World {
         while let Some(deadline) = self.core.next_deadline().filter(|next| next.at < end) {
             rounds += 1;
             assert!(rounds < 10_000, "the core does not get past {deadline:?}");
-            self.now = self.now.max(deadline.at.0.as_millis() as u64);
+            self.now = self.now.max(deadline.at.since_start().as_millis() as u64);
             self.handle(Event::DeadlineReached);
         }
     }

@@ -587,3 +587,24 @@ fn an_unknown_or_malformed_job_id_is_not_found() {
     "#,
     );
 }
+
+#[test]
+fn whoever_asks_for_a_job_that_ends_meanwhile_is_told_so_at_once() {
+    check(
+        r#"
+        0 ready 1
+        0 call 1 run_tests {"timeout_ms":5000}
+        -> 0 call 1 ok accepted job-t-1 Queued
+        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=5000
+        -> 0 note JobChanged { job: job-t-1, state: Running }
+        10 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
+        900 call 2 get_job_status {"job_id":"job-t-1","timeout_ms":10000}
+        -> 900 unity 1 get_job_status req-t-2 u1
+        10000 tick
+        -> 10000 note JobChanged { job: job-t-1, state: Timeout }
+        -> 10000 call 2 ok job-t-1 Timeout error=(ERR_REQUEST_TIMEOUT unknown final inspect_then_retry)
+        10100 unity 1 job_status {"request_id":"req-t-2","job_id":"u1","state":"succeeded"}
+        -> 10100 unity 1 cancel req-t-3 u1
+    "#,
+    );
+}

@@ -127,6 +127,9 @@ impl ExecutionCoordinator {
         asker: Option<CallId>,
         answer: UnityAnswer,
     ) {
+        if self.is_terminal(job) {
+            return; // It ended meanwhile, and whoever asked has been told.
+        }
         let failure = match answer {
             UnityAnswer::Status(status) if self.jobs.unity_id(job) == Some(&status.job_id) => {
                 self.on_job_status(now, job, status);

@@ -106,7 +106,7 @@ impl ExecutionCoordinator {
     fn check_size(&self, work: &Work) -> Result<(), Failure> {
         let max = self.limits.message_max_bytes;
         let bytes = match work {
-            Work::Execute { frame } | Work::RunJob { frame, .. } => codec::encode(frame).len(),
+            Work::Execute { frame } | Work::RunJob { frame, .. } => codec::encoded_len(frame),
             Work::JobStatus { .. } | Work::CancelJob { .. } => 0,
         };
         if bytes > max { Err(Failure::call_too_large(bytes, max)) } else { Ok(()) }
@@ -160,8 +160,9 @@ impl ExecutionCoordinator {
             Lane::Taken { purpose: Purpose::Execute { call }, .. } if *call == id => {
                 self.scheduler.keep_lane();
             }
-            Lane::Taken { purpose: Purpose::Status { asker, .. }, .. } if *asker == Some(id) => {
-                self.scheduler.drop_asker();
+            Lane::Taken { purpose: Purpose::Status { job, asker }, .. } if *asker == Some(id) => {
+                let job = *job;
+                self.scheduler.take_asker(job);
             }
             Lane::Taken { .. } | Lane::Free | Lane::Kept { .. } => {}
         }

@@ -114,7 +114,7 @@ impl ExecutionCoordinator {
                 }
             }
             Some(Head::Poll(job)) => {
-                if let Some(on) = unity.filter(|_| self.jobs.is_due(job)) {
+                if let Some(on) = unity {
                     let request_id = self.ids.request();
                     let timeout = self.limits.status_timeout;
                     self.ask(now, on, job, request_id, timeout, None);
@@ -167,6 +167,7 @@ impl ExecutionCoordinator {
     ) {
         let Some(unity_id) = self.jobs.unity_id(job).cloned() else { return };
         self.jobs.on_asked(job);
+        self.scheduler.withdraw_poll(job); // This question serves for it.
         let frame = ToUnity::GetJobStatus(GetJobStatus {
             request_id: request_id.clone(),
             job_id: unity_id,
@@ -255,7 +256,7 @@ impl ExecutionCoordinator {
         }
     }
 
-    fn is_terminal(&self, job: JobId) -> bool {
+    pub(super) fn is_terminal(&self, job: JobId) -> bool {
         self.jobs.get(job).is_some_and(|job| job.state().is_terminal())
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use protocol::{EditorState, Ping, ToUnity};
+use protocol::EditorState;
 
 use super::super::event::{CloseCode, Note, Reason};
 use super::super::failure::Failure;
@@ -40,9 +40,10 @@ impl ExecutionCoordinator {
             self.scheduler.park_deadline(),
             self.scheduler.progress_deadline(),
         ]
-        .into_iter()
+        .iter()
         .flatten()
         .min_by_key(|deadline| deadline.at)
+        .copied()
     }
 
     /// Deadlines are met in their own order, however late we are called.
@@ -66,8 +67,7 @@ impl ExecutionCoordinator {
             }
             Why::PingDue => {
                 if let Some(on) = self.link.session() {
-                    self.link.on_ping_sent(now);
-                    self.send(on, ToUnity::Ping(Ping {}));
+                    self.ping(now, on);
                 }
             }
             Why::PongMissing => self.end_session(now, CloseCode::Policy, "no pong in time"),

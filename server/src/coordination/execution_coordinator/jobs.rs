@@ -24,6 +24,11 @@ impl ExecutionCoordinator {
                 self.unpark(call, job);
             }
         }
+        if state.is_terminal()
+            && let Some(asker) = self.scheduler.take_asker(job)
+        {
+            self.answer_asker(Some(asker), job); // Unity's answer could tell it nothing new.
+        }
     }
 
     /// Answers a parked call with what is known of its job.
@@ -39,8 +44,13 @@ impl ExecutionCoordinator {
         self.reply(call, Ok(answer));
     }
 
+    /// The only way a job ends, so it ends once.
     pub(super) fn end_job(&mut self, job: JobId, ending: Ending) {
+        if self.is_terminal(job) {
+            return;
+        }
         self.cancels.forget(job);
+        self.scheduler.withdraw_poll(job);
         self.jobs.end(job, ending);
         self.announce(job); // Before the job may be forgotten to make room.
         self.jobs.retain(&self.limits);
@@ -119,12 +129,17 @@ impl ExecutionCoordinator {
         }
     }
 
-    /// The job's time is over: it ends here, and is cancelled in Unity.
+    /// The job's time is over: it ends here, and is cancelled in Unity unless that is under way.
     fn time_out_job(&mut self, job: JobId) {
+        let Some(record) = self.jobs.get(job) else { return };
+        let failure = Failure::request_timeout(record.timeout);
+        let was_asked_for = record.cancel == Some(CancelView::Requested);
         let unity_id = self.jobs.unity_id(job).cloned();
-        let timeout = self.jobs.get(job).map(|job| job.timeout).unwrap_or_default();
-        self.end_job_with(job, JobState::Timeout, Failure::request_timeout(timeout));
-        unity_id.into_iter().for_each(|id| self.cancel_in_unity(id));
+        let was_owed = self.cancels.forget(job);
+        self.end_job_with(job, JobState::Timeout, failure);
+        if was_owed || !was_asked_for {
+            unity_id.into_iter().for_each(|id| self.cancel_in_unity(id));
+        }
     }
 
     /// A job that nobody here waits for any more.

@@ -78,7 +78,7 @@ impl ExecutionCoordinator {
             Verdict::Contest { incumbent } => {
                 self.note(Note::SessionContested { incumbent, newcomer: on });
                 self.link.contest(on, hello, now + self.limits.takeover_probe);
-                self.send(incumbent, ToUnity::Ping(Ping {}));
+                self.ping(now, incumbent);
             }
             Verdict::ReplaceContender { old } => {
                 let until = self.link.probe_until().unwrap_or(now);
@@ -87,6 +87,11 @@ impl ExecutionCoordinator {
             }
             Verdict::Refuse => self.refuse(on, ALREADY_ACTIVE),
         }
+    }
+
+    pub(super) fn ping(&mut self, now: Timestamp, on: ConnectionId) {
+        self.link.on_ping_sent(now);
+        self.send(on, ToUnity::Ping(Ping {}));
     }
 
     fn adopt(&mut self, now: Timestamp, on: ConnectionId, hello: PluginHello) {

@@ -66,6 +66,10 @@ impl QueueStore {
         self.polls.push_back((ticket, job));
     }
 
+    pub(in super::super) fn remove_poll(&mut self, job: JobId) {
+        self.polls.retain(|(_, other)| *other != job);
+    }
+
     pub(in super::super) fn unity_len(&self) -> usize {
         self.unity.len()
     }
