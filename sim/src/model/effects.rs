@@ -1,0 +1,484 @@
+//! What the server does, judged against what it may do now.
+
+use protocol::{JobState, RequestId, ToUnity};
+use unity_mcp::coordination::{
+    Answer, CancelAnswer, ConnectionId, Effect, ErrorCode, Failure, Guarantee, JobId, Note, Outcome,
+};
+
+use super::{
+    Ask, Call, CallState, Editor, Expect, JobLife, Lane, Millis, Model, Owed, Place, Verdict, What,
+    Who,
+};
+
+impl Model {
+    pub(crate) fn effect(&mut self, now: Millis, effect: &Effect) -> Verdict {
+        match effect {
+            Effect::Reply { call, outcome } => self.judge_reply(now, call.0, outcome)?,
+            Effect::Progress { call, .. } => {
+                self.seen.mark("progress was reported");
+                if !self.calls.contains_key(&call.0) {
+                    return Err(format!("progress for call {}, which is not open", call.0));
+                }
+            }
+            Effect::Send { on, frame } => self.judge_send(now, *on, frame)?,
+            Effect::Close { on, .. } => {
+                self.must_close.retain(|other| other != on);
+                self.hellos.remove(&on.0);
+                if self.session == Some(*on) && !self.stopped {
+                    return Err(format!("the session on {on:?} was closed without being ended"));
+                }
+            }
+            Effect::Note(Note::SessionEnded { on, why }) => {
+                self.judge_session_end(now, *on, why)?
+            }
+            Effect::Note(Note::JobChanged { job, state }) => self.judge_job(now, *job, *state)?,
+            Effect::Note(_) => {}
+            Effect::Stopped => self.seen.mark("the server stopped"),
+        }
+        self.update_gate(now);
+        Ok(())
+    }
+
+    // Sessions.
+
+    fn judge_session_end(&mut self, now: Millis, on: ConnectionId, why: &str) -> Verdict {
+        if self.session != Some(on) {
+            return Ok(()); // The socket went by itself, or the model ended it already.
+        }
+        let justified = match why {
+            "no pong in time" => self.ping_at.is_some_and(|at| now > at),
+            "a request has not been finished in time" => matches!(self.lane, Lane::Kept { .. }),
+            _ => true,
+        };
+        if !justified {
+            return Err(format!("the session was ended without reason: {why}"));
+        }
+        self.seen.mark(match why {
+            "no pong in time" => "a session ended without pong",
+            "a request has not been finished in time" => "a session ended because Unity was stuck",
+            "did not answer while another Editor asked" => "a newcomer took over",
+            "replaced by a newer connection" => "an Editor replaced itself",
+            "too many bad frames in a row" => "ten bad frames in a row",
+            _ => "a session ended otherwise",
+        });
+        self.must_close.push(on);
+        self.lose(now);
+        Ok(())
+    }
+
+    fn adopt(&mut self, now: Millis, on: ConnectionId) -> Verdict {
+        if self.session.is_some() {
+            return Err(format!("{on:?} was adopted beside another session"));
+        }
+        let Some((hello, seq)) = self.hellos.get(&on.0).cloned() else {
+            return Err(format!("{on:?} was adopted without a hello"));
+        };
+        self.must_adopt = None;
+        self.session = Some(on);
+        if self.lost_at.take().is_some() {
+            self.seen.mark("reconnected within the window");
+        }
+        self.editor = Editor::Seen(hello.state, now);
+        self.seq = seq;
+        self.rest_heartbeat(now);
+        let editor = hello.editor_instance_id.map(|id| id.0);
+        let session = hello.plugin_session_id.map(|id| id.0);
+        let gone = differs(&self.named.0, &editor) || differs(&self.named.1, &session);
+        self.named = (editor.or(self.named.0.take()), session.or(self.named.1.take()));
+        if let Lane::Kept { .. } = self.lane {
+            self.seen.mark("a new session freed the lane");
+            self.lane = Lane::Free;
+        }
+        if gone {
+            self.give_up_trip(ErrorCode::UnityDisconnected);
+        }
+        Ok(())
+    }
+
+    // Frames to Unity.
+
+    fn judge_send(&mut self, now: Millis, on: ConnectionId, frame: &ToUnity) -> Verdict {
+        match frame {
+            ToUnity::Hello(_) => return self.adopt(now, on),
+            ToUnity::Ping(_) => {
+                if self.session == Some(on) && self.ping_at.is_none() {
+                    self.ping_at = Some(now);
+                }
+                return Ok(());
+            }
+            ToUnity::Capability(_) | ToUnity::Error(_) => return Ok(()),
+            ToUnity::Execute(_)
+            | ToUnity::SubmitJob(_)
+            | ToUnity::GetJobStatus(_)
+            | ToUnity::Cancel(_) => {}
+        }
+        if self.session != Some(on) {
+            return Err(format!("a request was sent on {on:?}, which is not the session"));
+        }
+        if !matches!(self.lane, Lane::Free) {
+            return Err(format!("a request was sent though the lane is {:?}", self.lane));
+        }
+        let open = self.closed_since.is_none();
+        match frame {
+            ToUnity::Cancel(frame) => {
+                self.requests += 1;
+                let target = frame.target_job_id.as_ref();
+                let found = self.owed.iter().position(|owed| match owed {
+                    Owed::Orphan(unity) => Some(unity) == target,
+                    Owed::Job(job) => self.unity_of(*job) == target,
+                });
+                let Some(owed) = found.map(|index| self.owed.remove(index)) else {
+                    return Err(format!("a cancel of {target:?} that nobody wanted"));
+                };
+                let job = match owed {
+                    Owed::Job(job) => Some(job),
+                    Owed::Orphan(_) => None,
+                };
+                self.take_lane(&frame.request_id, What::Cancel(job), now, 5_000);
+                Ok(())
+            }
+            _ if !open => Err(format!("sent while calls must wait: {frame:?}")),
+            ToUnity::Execute(frame) => {
+                self.judge_execute(now, &frame.request_id, frame.client_request_id.as_deref())
+            }
+            ToUnity::SubmitJob(frame) => {
+                self.judge_submit(now, &frame.request_id, frame.client_request_id.as_deref())
+            }
+            ToUnity::GetJobStatus(frame) => {
+                self.judge_question(now, &frame.request_id, &frame.job_id.0)
+            }
+            ToUnity::Hello(_) | ToUnity::Capability(_) | ToUnity::Ping(_) | ToUnity::Error(_) => {
+                Ok(())
+            }
+        }
+    }
+
+    fn unity_of(&self, job: usize) -> Option<&protocol::UnityJobId> {
+        match &self.jobs.get(job)?.state {
+            JobLife::Running { unity, .. } => Some(unity),
+            JobLife::Queued | JobLife::Submitting | JobLife::Ended(..) => None,
+        }
+    }
+
+    fn take_lane(&mut self, request: &RequestId, what: What, sent: Millis, timeout: Millis) {
+        self.lane = Lane::Busy { request: request.clone(), what, sent, timeout };
+    }
+
+    fn judge_execute(&mut self, now: Millis, request: &RequestId, client: Option<&str>) -> Verdict {
+        let Some(Place { who: Who::Call(id), .. }) = self.line.pop_front() else {
+            return Err(format!("{request} was sent out of order"));
+        };
+        let offered = self.offers("read_console");
+        let Some(call) = self.calls.get_mut(&id) else {
+            return Err("sent after its answer".into());
+        };
+        if Some(call.client.as_str()) != client {
+            return Err(format!("{client:?} was sent before {}", call.client));
+        }
+        if !offered {
+            return Err("a tool was sent that the plugin does not offer".into());
+        }
+        call.state = CallState::InLane;
+        let timeout = call.timeout;
+        self.take_lane(request, What::Execute(id), now, timeout);
+        Ok(())
+    }
+
+    fn judge_submit(&mut self, now: Millis, request: &RequestId, client: Option<&str>) -> Verdict {
+        let Some(Place { who: Who::Job(index), .. }) = self.line.pop_front() else {
+            return Err(format!("{request} was submitted out of order"));
+        };
+        let Some(job) = self.jobs.get_mut(index) else { return Err("no such job".into()) };
+        if Some(job.client.as_str()) != client {
+            return Err(format!("{client:?} was submitted before {}", job.client));
+        }
+        job.state = JobLife::Submitting;
+        let timeout = job.timeout.min(30_000);
+        self.take_lane(request, What::Submit(index), now, timeout);
+        Ok(())
+    }
+
+    fn judge_question(&mut self, now: Millis, request: &RequestId, unity: &str) -> Verdict {
+        let asked = |job: &usize| self.unity_of(*job).is_some_and(|id| id.0 == unity);
+        let Some(job) = (0..self.jobs.len()).find(asked) else {
+            return Err(format!("Unity was asked for {unity}, which does not run"));
+        };
+        let asker = self.control.iter().copied().find(|id| {
+            self.calls.get(id).is_some_and(|call| request.0 == format!("req-m-{}", call.request))
+        });
+        let mut timeout = 5_000;
+        if let Some(id) = asker {
+            self.control.retain(|other| *other != id);
+            if let Some(call) = self.calls.get_mut(&id) {
+                call.state = CallState::InLane;
+                timeout = call.timeout;
+            }
+        } else {
+            self.requests += 1;
+        }
+        self.take_lane(request, What::Status(job, asker), now, timeout);
+        Ok(())
+    }
+
+    // Jobs.
+
+    fn judge_job(&mut self, now: Millis, job: JobId, state: JobState) -> Verdict {
+        let text = job.to_string();
+        let Some(index) = self.job_named(&text) else { return Err(format!("no {text}")) };
+        if self.job_state(index).is_terminal() {
+            return Err(format!("{text} changed after its end"));
+        }
+        let must = self.ending.iter().position(|(job, must, _)| *job == index && *must == state);
+        if let Some((_, state, code)) = must.map(|at| self.ending.remove(at)) {
+            self.end_job(index, state, code);
+            return Ok(());
+        }
+        let head = self.line.front().map(|place| place.who);
+        match (state, &self.jobs.get(index).map(|job| job.state.clone())) {
+            (JobState::Running, Some(JobLife::Submitting)) => Ok(()),
+            (JobState::Queued, Some(JobLife::Queued)) => Ok(()),
+            (JobState::Timeout, Some(JobLife::Running { limit, .. })) if now >= *limit => {
+                self.end_job(index, state, Some(ErrorCode::RequestTimeout));
+                Ok(())
+            }
+            (JobState::Failed, Some(JobLife::Queued))
+                if !self.offers("run_tests") && head == Some(Who::Job(index)) =>
+            {
+                self.line.pop_front();
+                self.end_job(index, state, Some(ErrorCode::UnknownCommand));
+                Ok(())
+            }
+            (JobState::Cancelled, Some(JobLife::Queued)) if self.cancel_has_its_turn(&text) => {
+                self.line.retain(|place| place.who != Who::Job(index));
+                self.end_job(index, state, None);
+                self.withdrawn = Some(index);
+                Ok(())
+            }
+            (_, life) => Err(format!("{text} became {state:?} out of {life:?}")),
+        }
+    }
+
+    /// A cancel that came before its job had an id, and finds it queued.
+    fn cancel_has_its_turn(&self, text: &str) -> bool {
+        let names = |call: &Call| matches!(&call.ask, Ask::Cancel { job } if job == text);
+        self.control_moves() && self.calls.values().any(names)
+    }
+
+    fn end_job(&mut self, index: usize, state: JobState, code: Option<ErrorCode>) {
+        self.seen.mark(match state {
+            JobState::Succeeded => "a job succeeded",
+            JobState::Failed => "a job failed",
+            JobState::Timeout => "a job timed out",
+            JobState::Cancelled => "a job was cancelled",
+            JobState::Queued | JobState::Running => "a job did not end",
+        });
+        if let Some(code) = code {
+            self.seen.mark_code(code);
+        }
+        let was_owed = self.owed.contains(&Owed::Job(index));
+        self.owed.retain(|owed| *owed != Owed::Job(index));
+        if let Some(job) = self.jobs.get_mut(index) {
+            let unity = match &job.state {
+                JobLife::Running { unity, .. } if state == JobState::Timeout => Some(unity.clone()),
+                JobLife::Queued
+                | JobLife::Submitting
+                | JobLife::Running { .. }
+                | JobLife::Ended(..) => None,
+            };
+            // A job that times out is cancelled in Unity, unless that is under way.
+            let under_way = job.cancel_requested && !was_owed;
+            if code == Some(ErrorCode::RequestTimeout) && !under_way {
+                self.owed.extend(unity.map(Owed::Orphan));
+            }
+            job.state = JobLife::Ended(state, code);
+        }
+        if let Lane::Busy { what: What::Status(asked, asker), .. } = &mut self.lane
+            && *asked == index
+            && let Some(call) = asker.take()
+        {
+            self.seen.mark("a job ended while somebody asked for it");
+            self.expected.push((call, Expect::Job(index)));
+        }
+        self.ended.push_back(index);
+        if self.ended.len() > self.limits.jobs_kept_max {
+            self.ended.pop_front();
+            self.seen.mark("an ended job was forgotten");
+        }
+    }
+
+    // Answers.
+
+    fn judge_reply(&mut self, now: Millis, id: u64, outcome: &Outcome) -> Verdict {
+        let Some(call) = self.calls.get(&id).cloned() else {
+            return Err(format!("call {id} was answered though it is not open"));
+        };
+        if let Err(failure) = outcome {
+            self.seen.mark_code(failure.code);
+            self.seen.mark_guarantee(failure.guarantee);
+        }
+        let expected = self.expected.iter().position(|(call, _)| *call == id);
+        let verdict = match expected.map(|index| self.expected.remove(index)) {
+            Some((_, expect)) => self.compare(&expect, outcome),
+            None => self.judge_unexpected(now, id, &call, outcome),
+        };
+        verdict.map_err(|problem| format!("call {id} ({:?}): {problem}", call.ask))?;
+        self.calls.remove(&id);
+        self.control.retain(|other| *other != id);
+        self.line.retain(|place| place.who != Who::Call(id));
+        Ok(())
+    }
+
+    fn compare(&mut self, expect: &Expect, outcome: &Outcome) -> Verdict {
+        let fits = match (expect, outcome) {
+            (Expect::Fails(code, guarantee), Err(failure)) => {
+                failure.code == *code && failure.guarantee == *guarantee
+            }
+            (Expect::Console, Ok(Answer::Unity(result))) => *result == crate::fake_unity::console(),
+            (Expect::Accepted(job), Ok(Answer::JobAccepted { job: id, state })) => {
+                id.to_string() == format!("job-m-{}", job + 1) && *state == JobState::Queued
+            }
+            (Expect::Job(job), Ok(Answer::Job(_))) => return self.check_report(*job, outcome),
+            (Expect::Cancel(job, status), Ok(Answer::Cancel { job: id, status: told })) => {
+                self.seen.mark_cancel(*told);
+                id.to_string() == format!("job-m-{}", job + 1) && told == status
+            }
+            (
+                Expect::Console
+                | Expect::Fails(..)
+                | Expect::Accepted(_)
+                | Expect::Job(_)
+                | Expect::Cancel(..),
+                _,
+            ) => false,
+        };
+        if fits { Ok(()) } else { Err(format!("expected {expect:?}, got {outcome:?}")) }
+    }
+
+    /// A report must say what the model knows: the state, and the code of the error.
+    fn check_report(&self, job: usize, outcome: &Outcome) -> Verdict {
+        let Ok(Answer::Job(report)) = outcome else {
+            return Err(format!("no report: {outcome:?}"));
+        };
+        let code = match self.jobs.get(job).map(|job| &job.state) {
+            Some(JobLife::Ended(_, code)) => *code,
+            Some(JobLife::Queued | JobLife::Submitting | JobLife::Running { .. }) | None => None,
+        };
+        let told = report.error.as_ref().map(|failure| failure.code);
+        if report.state == self.job_state(job) && told == code {
+            return Ok(());
+        }
+        let state = self.job_state(job);
+        Err(format!("told {:?} {told:?} of a job that is {state:?} {code:?}", report.state))
+    }
+
+    /// Answers whose moment the lane decides.
+    fn judge_unexpected(
+        &mut self,
+        now: Millis,
+        id: u64,
+        call: &Call,
+        outcome: &Outcome,
+    ) -> Verdict {
+        match (&call.ask, call.state) {
+            (Ask::State, _) => self.check_editor_state(outcome),
+            (_, CallState::Parked { job, until }) => match outcome {
+                Ok(Answer::JobAccepted { state, .. })
+                    if now >= until && *state == self.job_state(job) =>
+                {
+                    Ok(())
+                }
+                Ok(Answer::Job(_)) if self.job_state(job).is_terminal() => {
+                    self.check_report(job, outcome)
+                }
+                _ => Err(format!("unexpected {outcome:?}")),
+            },
+            (Ask::Console, CallState::Lined) if is_code(outcome, ErrorCode::UnknownCommand) => {
+                let head = self.line.front().map(|place| place.who) == Some(Who::Call(id));
+                if head && !self.offers("read_console") {
+                    Ok(())
+                } else {
+                    Err("it is offered".into())
+                }
+            }
+            (Ask::Status { .. } | Ask::Cancel { .. }, CallState::Lined)
+                if is_code(outcome, ErrorCode::QueueFull) =>
+            {
+                let open = self
+                    .calls
+                    .values()
+                    .filter(|call| matches!(call.ask, Ask::Status { .. } | Ask::Cancel { .. }));
+                if open.count() > self.limits.queue_max {
+                    Ok(())
+                } else {
+                    Err("there is room".into())
+                }
+            }
+            (Ask::Status { job, .. }, CallState::Lined) => match self.job_named(job) {
+                None if is_code(outcome, ErrorCode::JobNotFound) => Ok(()),
+                None => Err(format!("the job is not kept, but: {outcome:?}")),
+                Some(job) => self.check_report(job, outcome),
+            },
+            (Ask::Cancel { job }, CallState::Lined) => self.judge_cancel(job.clone(), outcome),
+            (Ask::Console | Ask::Tests { .. } | Ask::Status { .. } | Ask::Cancel { .. }, _) => {
+                Err(format!("unexpected {outcome:?}"))
+            }
+        }
+    }
+
+    fn judge_cancel(&mut self, text: String, outcome: &Outcome) -> Verdict {
+        if !self.control_moves() {
+            return Err("a cancel was answered before its turn".into());
+        }
+        let named = self.job_named(&text);
+        let right = match (named, outcome) {
+            (_, Err(failure)) if text.starts_with("req-") => {
+                failure.code == ErrorCode::CancelNotSupported
+            }
+            (None, Err(failure)) => failure.code == ErrorCode::JobNotFound,
+            (Some(job), Ok(Answer::Cancel { status, .. })) => {
+                self.seen.mark_cancel(*status);
+                let state = self.job_state(job);
+                match status {
+                    CancelAnswer::Cancelled => self.withdrawn.take() == Some(job),
+                    CancelAnswer::CancelRequested => {
+                        self.owe_cancel(job);
+                        state == JobState::Running
+                    }
+                    CancelAnswer::Rejected => state.is_terminal(),
+                }
+            }
+            (Some(_) | None, _) => false,
+        };
+        if right {
+            Ok(())
+        } else {
+            Err(format!("a cancel of {text} was answered with {outcome:?}"))
+        }
+    }
+
+    fn check_editor_state(&self, outcome: &Outcome) -> Verdict {
+        let Ok(Answer::EditorState(report)) = outcome else {
+            return Err(format!("the state of the Editor is always told, but: {outcome:?}"));
+        };
+        let seq = self.session.map(|_| self.seq);
+        let right = report.connected == self.session.is_some()
+            && report.editor_state == self.editor_state()
+            && report.last_editor_status_seq == seq
+            && report.waiting_reason == self.reason()
+            && report.queue_length == self.line.len()
+            && report.running.is_some() != matches!(self.lane, Lane::Free);
+        if right || self.stopped {
+            Ok(())
+        } else {
+            Err(format!("not true: {report:?}; line {:?} lane {:?}", self.line, self.lane))
+        }
+    }
+}
+
+fn is_code(outcome: &Outcome, expected: ErrorCode) -> bool {
+    matches!(outcome, Err(Failure { code, guarantee: Guarantee::NotExecuted, .. }) if *code == expected)
+}
+
+fn differs(last: &Option<String>, new: &Option<String>) -> bool {
+    matches!((last, new), (Some(last), Some(new)) if last != new)
+}

@@ -1,0 +1,529 @@
+//! What happens in the world, and what must follow from it.
+
+use protocol::{
+    CancelStatus, DecodeError, EditorState, ErrorBody, ExecuteOutcome, FromUnity, JobState,
+    JobStatus, PluginHello, RequestId, ToUnity, UnityJobId,
+};
+use unity_mcp::coordination::{CancelAnswer, ClosedBy, ConnectionId, ErrorCode, Guarantee};
+
+use super::{
+    Ask, Call, CallState, Editor, Expect, JobLife, Lane, Millis, Model, Owed, Place, What, Who,
+};
+
+/// An answer to a request, whatever message it came in.
+enum Answer {
+    Result(ExecuteOutcome),
+    Accepted(UnityJobId),
+    Status(JobStatus),
+    Cancel(CancelStatus),
+    Error(ErrorBody),
+    Broken,
+}
+
+impl Model {
+    // Agents.
+
+    pub(crate) fn on_call(
+        &mut self,
+        now: Millis,
+        id: u64,
+        ask: Ask,
+        client: String,
+        timeout: Millis,
+    ) {
+        self.requests += 1;
+        self.arrivals += 1;
+        let (request, arrival) = (self.requests, self.arrivals);
+        let call = Call {
+            ask: ask.clone(),
+            client,
+            request,
+            arrival,
+            arrived: now,
+            timeout,
+            state: CallState::Lined,
+        };
+        self.calls.insert(id, call);
+        if self.stopped && ask != Ask::State {
+            return self.fails(id, ErrorCode::EditorNotReady, Guarantee::NotExecuted);
+        }
+        match ask {
+            Ask::State => {}
+            Ask::Console | Ask::Tests { .. } => {
+                let no_job = matches!(ask, Ask::Tests { .. })
+                    && self.active_jobs() >= self.limits.jobs_active_max;
+                if self.line.len() >= self.limits.queue_max || no_job {
+                    return self.fails(id, ErrorCode::QueueFull, Guarantee::NotExecuted);
+                }
+                self.line.push_back(Place { arrival, arrived: now, who: Who::Call(id) });
+            }
+            Ask::Status { .. } => self.control.push_back(id),
+            Ask::Cancel { job } => match self.job_named(&job) {
+                Some(index) if self.job_state(index) == JobState::Queued => {
+                    self.withdraw(index);
+                    self.expected.push((id, Expect::Cancel(index, CancelAnswer::Cancelled)));
+                }
+                Some(_) | None => self.control.push_back(id),
+            },
+        }
+        self.update_gate(now);
+    }
+
+    /// A queued job that Unity will never see.
+    fn withdraw(&mut self, job: usize) {
+        self.line.retain(|place| place.who != Who::Job(job));
+        self.ending.push((job, JobState::Cancelled, None));
+    }
+
+    pub(crate) fn on_cancelled(&mut self, now: Millis, id: u64) {
+        let Some(call) = self.calls.remove(&id) else { return };
+        self.leave(id, &call);
+        self.update_gate(now);
+    }
+
+    /// The agent, or its adapter, is gone.
+    fn leave(&mut self, id: u64, call: &Call) {
+        self.line.retain(|place| place.who != Who::Call(id));
+        self.control.retain(|other| *other != id);
+        match call.state {
+            CallState::Lined => self.seen.mark("a lined call was taken back"),
+            CallState::InLane => self.leave_lane(id),
+            CallState::Parked { job, .. } => {
+                self.seen.mark("a call that waits for its job was taken back");
+                if let Some(job) = self.jobs.get_mut(job) {
+                    job.waiter = None;
+                }
+                match self.job_state(job) {
+                    JobState::Queued => self.withdraw(job),
+                    JobState::Running => self.owe_cancel(job),
+                    JobState::Succeeded
+                    | JobState::Failed
+                    | JobState::Timeout
+                    | JobState::Cancelled => {}
+                }
+            }
+        }
+    }
+
+    fn leave_lane(&mut self, id: u64) {
+        self.seen.mark("a running call was taken back");
+        match &mut self.lane {
+            Lane::Busy { what: What::Execute(call), request, sent, timeout } if *call == id => {
+                let (request, sent, timeout) = (request.clone(), *sent, *timeout);
+                self.lane = Lane::Kept { request, submission: false, sent, timeout };
+            }
+            Lane::Busy { what: What::Status(_, asker), .. } if *asker == Some(id) => *asker = None,
+            Lane::Busy { .. } | Lane::Free | Lane::Kept { .. } => {}
+        }
+    }
+
+    pub(super) fn owe_cancel(&mut self, index: usize) {
+        if let Some(job) = self.jobs.get_mut(index)
+            && !job.cancel_requested
+        {
+            job.cancel_requested = true;
+            self.owed.push(Owed::Job(index));
+        }
+    }
+
+    pub(crate) fn on_broke(&mut self, now: Millis, id: u64) {
+        let Some(call) = self.calls.get(&id).cloned() else { return };
+        let sent = match call.state {
+            CallState::Lined => false,
+            CallState::InLane => true,
+            CallState::Parked { job, .. } => self.job_state(job) != JobState::Queued,
+        };
+        self.leave(id, &call);
+        // A status call that waits stands nowhere the model could see: it has sent nothing.
+        if sent {
+            self.fails(id, ErrorCode::InvalidResponse, Guarantee::Unknown);
+        } else {
+            self.fails(id, ErrorCode::UnityExecution, Guarantee::NotExecuted);
+        }
+        self.update_gate(now);
+    }
+
+    pub(crate) fn on_stop(&mut self, now: Millis) {
+        self.stopped = true;
+        let ids: Vec<u64> = self.calls.keys().copied().collect();
+        for id in ids {
+            let Some(state) = self.calls.get(&id).map(|call| call.state) else { continue };
+            let sent = match state {
+                CallState::Lined => false,
+                CallState::InLane => true,
+                CallState::Parked { job, .. } => self.job_state(job) != JobState::Queued,
+            };
+            if sent {
+                self.fails(id, ErrorCode::UnityDisconnected, Guarantee::Unknown);
+            } else {
+                self.fails(id, ErrorCode::EditorNotReady, Guarantee::NotExecuted);
+            }
+        }
+        self.lane = Lane::Free;
+        self.line.clear();
+        self.control.clear();
+        self.lose(now);
+    }
+
+    // Unity.
+
+    pub(crate) fn on_closed(&mut self, now: Millis, on: ConnectionId, by: ClosedBy) {
+        self.hellos.remove(&on.0);
+        if self.session == Some(on) {
+            if by == ClosedBy::FrameTooLarge {
+                self.too_large();
+            }
+            self.lose(now);
+            self.update_gate(now);
+        }
+    }
+
+    fn too_large(&mut self) {
+        self.seen.mark("a frame was too large");
+        match std::mem::replace(&mut self.lane, Lane::Free) {
+            Lane::Busy { what: What::Execute(call), .. } => {
+                self.fails(call, ErrorCode::InvalidResponse, Guarantee::Unknown);
+            }
+            Lane::Busy { what: What::Submit(job), .. } => {
+                self.ending.push((job, JobState::Failed, Some(ErrorCode::InvalidResponse)));
+            }
+            Lane::Busy { what: What::Status(job, asker), .. } => {
+                self.question_over(job);
+                if let Some(call) = asker {
+                    self.fails(call, ErrorCode::InvalidResponse, Guarantee::Unknown);
+                }
+            }
+            Lane::Busy { what: What::Cancel(_), .. } | Lane::Free | Lane::Kept { .. } => {}
+        }
+    }
+
+    /// The session is over.
+    pub(super) fn lose(&mut self, now: Millis) {
+        let Some(on) = self.session.take() else { return };
+        self.hellos.remove(&on.0);
+        self.ping_at = None;
+        self.offered = None;
+        self.lost_at = Some(now);
+        if !self.stopped {
+            self.must_adopt = self.hellos.keys().next().copied().map(ConnectionId);
+        }
+        self.editor = match self.editor {
+            Editor::Seen(EditorState::Ready, _) | Editor::Unknown => Editor::Unknown,
+            Editor::Seen(state, at) | Editor::Remembered(state, at) => {
+                Editor::Remembered(state, at)
+            }
+        };
+        match &self.lane {
+            Lane::Busy { what: What::Status(job, asker), .. } => {
+                let (job, asker) = (*job, *asker);
+                self.lane = Lane::Free;
+                self.question_over(job);
+                if let Some(call) = asker {
+                    self.expected.push((call, Expect::Job(job)));
+                }
+            }
+            Lane::Busy { what: What::Cancel(_), .. } => self.lane = Lane::Free,
+            Lane::Busy { what: What::Execute(_), .. } => {
+                self.seen.mark("lost with a call in Unity")
+            }
+            Lane::Busy { what: What::Submit(_), .. } => {
+                self.seen.mark("lost with a submission in Unity")
+            }
+            Lane::Kept { .. } => self.seen.mark("lost with the lane kept"),
+            Lane::Free => {}
+        }
+    }
+
+    pub(crate) fn on_frame(
+        &mut self,
+        now: Millis,
+        on: ConnectionId,
+        frame: &Result<FromUnity, DecodeError>,
+    ) {
+        if self.session == Some(on) {
+            self.on_session_frame(now, frame);
+            self.update_gate(now);
+        } else if let Ok(FromUnity::Hello(hello)) = frame {
+            self.on_hello(on, hello.clone());
+        } else if let Ok(FromUnity::EditorStatus(status)) = frame
+            && let Some((hello, seq)) = self.hellos.get_mut(&on.0)
+            && status.seq > *seq
+        {
+            *seq = status.seq;
+            hello.state = status.state;
+        }
+    }
+
+    fn on_hello(&mut self, on: ConnectionId, hello: PluginHello) {
+        // The first hello of a socket counts.
+        self.hellos.entry(on.0).or_insert((hello, 0));
+        if self.session.is_none() && !self.stopped {
+            self.must_adopt = Some(on);
+        }
+    }
+
+    fn on_session_frame(&mut self, now: Millis, frame: &Result<FromUnity, DecodeError>) {
+        match frame.clone() {
+            Ok(FromUnity::Hello(_)) => self.seen.mark("a second hello"),
+            Ok(FromUnity::Capability(offered)) => {
+                self.offered = Some(offered.tools.into_iter().map(|tool| tool.name).collect());
+            }
+            Ok(FromUnity::EditorStatus(status)) => self.on_status(now, status.state, status.seq),
+            Ok(FromUnity::Pong(pong)) => {
+                if let Some(sent) = self.ping_at.take() {
+                    self.ping_due = now.max(sent + self.ping_interval());
+                }
+                match (pong.editor_state, pong.seq) {
+                    (Some(state), Some(seq)) => self.on_status(now, state, seq),
+                    (Some(state), None) => self.observe(now, state),
+                    (None, _) => {}
+                }
+            }
+            Ok(FromUnity::Result(result)) => {
+                self.on_answer(&result.request_id, Answer::Result(result.outcome));
+            }
+            Ok(FromUnity::SubmitJobResult(result)) => {
+                self.on_answer(&result.request_id, Answer::Accepted(result.job_id));
+            }
+            Ok(FromUnity::JobStatus(status)) => {
+                self.on_answer(&status.request_id.clone(), Answer::Status(status));
+            }
+            Ok(FromUnity::CancelResult(result)) => {
+                self.on_answer(&result.request_id, Answer::Cancel(result.status));
+            }
+            Ok(FromUnity::Error(message)) => {
+                if let Some(request) = &message.request_id {
+                    self.on_answer(request, Answer::Error(message.error));
+                }
+            }
+            Err(DecodeError::BadField { request_id: Some(request), .. })
+                if self.holds(&request) =>
+            {
+                self.on_answer(&request, Answer::Broken);
+            }
+            Err(_) => self.seen.mark("garbage"),
+        }
+    }
+
+    fn on_status(&mut self, now: Millis, state: EditorState, seq: u64) {
+        if seq > self.seq {
+            self.seq = seq;
+            self.observe(now, state);
+        } else {
+            self.seen.mark("a stale status");
+        }
+    }
+
+    fn observe(&mut self, now: Millis, state: EditorState) {
+        if state == EditorState::Ready && self.editor_state() != Some(EditorState::Ready) {
+            self.rest_heartbeat(now);
+        }
+        self.editor = Editor::Seen(state, now);
+    }
+
+    fn ping_interval(&self) -> Millis {
+        self.limits.heartbeat_interval.as_millis() as Millis
+    }
+
+    /// The heartbeat starts afresh.
+    pub(super) fn rest_heartbeat(&mut self, now: Millis) {
+        self.ping_at = None;
+        self.ping_due = now + self.ping_interval();
+    }
+
+    fn holds(&self, request: &RequestId) -> bool {
+        match &self.lane {
+            Lane::Free => false,
+            Lane::Busy { request: held, .. } | Lane::Kept { request: held, .. } => held == request,
+        }
+    }
+
+    fn on_answer(&mut self, request: &RequestId, answer: Answer) {
+        let lane = if self.holds(request) {
+            std::mem::replace(&mut self.lane, Lane::Free)
+        } else {
+            Lane::Free
+        };
+        match lane {
+            Lane::Busy { what, sent, .. } => match what {
+                What::Execute(call) => self.execute_answered(call, answer),
+                What::Submit(job) => self.submit_answered(job, sent, answer),
+                What::Status(job, asker) => self.status_answered(job, asker, answer),
+                What::Cancel(job) => self.cancel_answered(job, answer),
+            },
+            Lane::Kept { submission: false, .. } => self.seen.mark("a late answer freed the lane"),
+            Lane::Kept { submission: true, .. } | Lane::Free => {
+                let known = self.abandoned.len();
+                self.abandoned.retain(|abandoned| abandoned != request);
+                if let Answer::Accepted(unity) = answer
+                    && self.abandoned.len() < known
+                {
+                    self.seen.mark("a late acceptance was cancelled");
+                    self.owed.push(Owed::Orphan(unity));
+                }
+            }
+        }
+    }
+
+    fn execute_answered(&mut self, call: u64, answer: Answer) {
+        match answer {
+            Answer::Result(ExecuteOutcome::Ok(result)) if result.get("entries").is_some() => {
+                self.expected.push((call, Expect::Console));
+            }
+            Answer::Result(ExecuteOutcome::Error(_)) => {
+                self.fails(call, ErrorCode::UnityExecution, Guarantee::CompletedError);
+            }
+            Answer::Error(error) => {
+                let (code, guarantee) = meaning(&error);
+                self.fails(call, code, guarantee);
+            }
+            Answer::Result(ExecuteOutcome::Ok(_))
+            | Answer::Accepted(_)
+            | Answer::Status(_)
+            | Answer::Cancel(_)
+            | Answer::Broken => self.fails(call, ErrorCode::InvalidResponse, Guarantee::Unknown),
+        }
+    }
+
+    fn submit_answered(&mut self, index: usize, sent: Millis, answer: Answer) {
+        match answer {
+            Answer::Accepted(unity) => {
+                if let Some(job) = self.jobs.get_mut(index) {
+                    let limit = sent + job.timeout;
+                    job.state = JobLife::Running { unity, limit, last_question: None };
+                }
+            }
+            Answer::Error(error) => {
+                let (code, _) = meaning(&error);
+                self.ending.push((index, JobState::Failed, Some(code)));
+            }
+            Answer::Result(_) | Answer::Status(_) | Answer::Cancel(_) | Answer::Broken => {
+                self.ending.push((index, JobState::Failed, Some(ErrorCode::InvalidResponse)));
+            }
+        }
+    }
+
+    fn status_answered(&mut self, job: usize, asker: Option<u64>, answer: Answer) {
+        if self.job_state(job).is_terminal() {
+            return; // It ended meanwhile, and whoever asked has been told.
+        }
+        let unity = self.jobs.get(job).and_then(|job| match &job.state {
+            JobLife::Running { unity, .. } => Some(unity.clone()),
+            JobLife::Queued | JobLife::Submitting | JobLife::Ended(..) => None,
+        });
+        let failed = match answer {
+            Answer::Status(status) if Some(&status.job_id) == unity.as_ref() => {
+                if status.state.is_terminal() {
+                    self.ending.push((job, status.state, None));
+                } else {
+                    self.question_over(job);
+                }
+                None
+            }
+            Answer::Error(error) if error.code == "ERR_JOB_NOT_FOUND" => {
+                self.seen.mark("Unity forgot a job");
+                self.ending.push((job, JobState::Failed, Some(ErrorCode::JobNotFound)));
+                None
+            }
+            Answer::Error(error) => Some(meaning(&error)),
+            Answer::Status(_)
+            | Answer::Result(_)
+            | Answer::Accepted(_)
+            | Answer::Cancel(_)
+            | Answer::Broken => Some((ErrorCode::InvalidResponse, Guarantee::Unknown)),
+        };
+        if failed.is_some() {
+            self.question_over(job);
+        }
+        match (asker, failed) {
+            (Some(call), Some((code, guarantee))) => self.fails(call, code, guarantee),
+            (Some(call), None) => self.expected.push((call, Expect::Job(job))),
+            (None, _) => {}
+        }
+    }
+
+    fn cancel_answered(&mut self, job: Option<usize>, answer: Answer) {
+        let Some(index) = job else { return };
+        let ended = self.job_state(index).is_terminal();
+        let rejected = match answer {
+            Answer::Cancel(CancelStatus::Cancelled) => {
+                self.seen.mark("Unity cancelled at once");
+                if !ended {
+                    self.ending.push((index, JobState::Cancelled, None));
+                }
+                false
+            }
+            Answer::Cancel(CancelStatus::CancelRequested) => {
+                self.seen.mark("Unity will cancel");
+                false
+            }
+            Answer::Cancel(CancelStatus::Rejected) => true,
+            Answer::Error(error) => error.code != "ERR_JOB_NOT_FOUND",
+            Answer::Result(_) | Answer::Accepted(_) | Answer::Status(_) | Answer::Broken => false,
+        };
+        if rejected && let Some(job) = self.jobs.get_mut(index) {
+            self.seen.mark("Unity refused a cancel");
+            job.cancel_requested = false;
+        }
+    }
+
+    /// Not a byte of this frame was written.
+    pub(crate) fn on_not_sent(&mut self, now: Millis, frame: &ToUnity) {
+        self.seen.mark("a frame came back unsent");
+        match std::mem::replace(&mut self.lane, Lane::Free) {
+            Lane::Busy { what: What::Execute(id), .. } => {
+                if let Some(call) = self.calls.get_mut(&id) {
+                    call.state = CallState::Lined;
+                    let (arrival, arrived) = (call.arrival, call.arrived);
+                    self.back_in_line(Place { arrival, arrived, who: Who::Call(id) });
+                }
+            }
+            Lane::Busy { what: What::Submit(index), .. } => {
+                if let Some(job) = self.jobs.get_mut(index) {
+                    job.state = JobLife::Queued;
+                    let (arrival, arrived) = (job.arrival, job.arrived);
+                    self.back_in_line(Place { arrival, arrived, who: Who::Job(index) });
+                }
+            }
+            Lane::Busy { what: What::Status(job, asker), .. } => {
+                self.question_over(job);
+                if let Some(call) = asker {
+                    self.expected.push((call, Expect::Job(job)));
+                }
+            }
+            Lane::Busy { what: What::Cancel(job), .. } => {
+                if let ToUnity::Cancel(frame) = frame {
+                    let orphan = frame.target_job_id.clone().map(Owed::Orphan);
+                    self.owed.extend(job.map(Owed::Job).or(orphan));
+                }
+            }
+            lane @ (Lane::Free | Lane::Kept { .. }) => self.lane = lane,
+        }
+        if self.session.is_some() {
+            self.must_close.extend(self.session);
+            self.lose(now);
+        }
+        self.update_gate(now);
+    }
+
+    fn back_in_line(&mut self, place: Place) {
+        let index = self.line.iter().take_while(|other| other.arrival < place.arrival).count();
+        self.line.insert(index, place);
+    }
+}
+
+/// What an `error` of the plugin means for the one it refuses.
+fn meaning(error: &ErrorBody) -> (ErrorCode, Guarantee) {
+    let code = ErrorCode::ALL.into_iter().find(|code| code.text() == error.code);
+    match code {
+        None | Some(ErrorCode::UnityExecution) => {
+            (ErrorCode::UnityExecution, Guarantee::CompletedError)
+        }
+        Some(
+            code @ (ErrorCode::InvalidParams
+            | ErrorCode::UnknownCommand
+            | ErrorCode::ReconfigInProgress),
+        ) => (code, Guarantee::NotExecuted),
+        Some(code) => (code, Guarantee::Unknown),
+    }
+}

@@ -1,0 +1,46 @@
+//! A suite that finds nothing proves nothing: every planted fault must be found.
+
+use sim::planted::Fault;
+use sim::schedule::Schedule;
+use sim::world::{self, Judge};
+
+const SCHEDULES: u64 = 400;
+
+/// How many schedules it takes until the fault is found.
+fn schedules_until_found(fault: Fault, judge: Judge) -> Option<u64> {
+    (0..SCHEDULES).find(|seed| {
+        world::run(&Schedule::from_seed(*seed, 100), judge, |limits| fault.plant(limits)).is_err()
+    })
+}
+
+#[test]
+fn every_planted_fault_is_found() {
+    for fault in Fault::ALL {
+        let found = schedules_until_found(fault, Judge::ModelAndBooks);
+        assert!(found.is_some(), "not found: {}", fault.name());
+    }
+}
+
+/// The model might share a misunderstanding with the core; books cannot.
+#[test]
+fn the_books_alone_find_whatever_breaks_the_three_great_promises() {
+    let faults = [
+        Fault::ResendAfterReconnect,
+        Fault::FreeTheLaneOnTimeout,
+        Fault::AnswerTwice,
+        Fault::LoseAnAnswer,
+        Fault::LieAboutExecution,
+        Fault::IgnoreMcpCancel,
+        Fault::ChangeATerminalState,
+        Fault::DoNothing,
+    ];
+    for fault in faults {
+        let found = schedules_until_found(fault, Judge::BooksAlone);
+        assert!(found.is_some(), "not found by the books alone: {}", fault.name());
+    }
+    for seed in 0..SCHEDULES {
+        let schedule = Schedule::from_seed(seed, 100);
+        let genuine = world::run(&schedule, Judge::BooksAlone, world::genuine);
+        assert!(genuine.is_ok(), "seed {seed}: the books accuse the genuine core");
+    }
+}
