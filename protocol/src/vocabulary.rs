@@ -1,6 +1,6 @@
 //! Words that messages of both directions are made of.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{Json, RequestId};
 
@@ -54,7 +54,12 @@ pub struct Progress {
 pub struct ErrorBody {
     pub code: String,
     pub message: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Not used by the server: what may be repeated is its own to decide.
+    #[serde(
+        default,
+        deserialize_with = "flag_or_nothing",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub retryable: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Json>,
@@ -68,4 +73,9 @@ pub struct ErrorMessage {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<RequestId>,
     pub error: ErrorBody,
+}
+
+/// A field that is not used must not spoil the message.
+fn flag_or_nothing<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<bool>, D::Error> {
+    Json::deserialize(deserializer).map(|value| value.as_bool())
 }

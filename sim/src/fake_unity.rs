@@ -219,7 +219,10 @@ impl FakeUnity {
         let progress = Some(Progress { done: job.done, total: 20, current: None });
         let (job_id, state) = (job.id.clone(), job.state);
         let result = matches!(state, JobState::Succeeded).then(test_run);
-        FromUnity::JobStatus(JobStatus { request_id, job_id, state, progress, result, error: None })
+        // A run that could not take place, with whatever code; after acceptance none says "not run".
+        let failed = matches!(state, JobState::Failed) && job.done.is_multiple_of(2);
+        let error = failed.then(|| body("ERR_INVALID_PARAMS"));
+        FromUnity::JobStatus(JobStatus { request_id, job_id, state, progress, result, error })
     }
 
     fn cancel(
@@ -257,7 +260,8 @@ impl FakeUnity {
                 "ERR_INVALID_PARAMS" | "ERR_UNKNOWN_COMMAND" | "ERR_RECONFIG_IN_PROGRESS"
             )
         };
-        const CODES: [&str; 8] = [
+        const CODES: [&str; 9] = [
+            "ERR_INVALID_REQUEST",
             "ERR_INVALID_PARAMS",
             "ERR_UNKNOWN_COMMAND",
             "ERR_RECONFIG_IN_PROGRESS",
@@ -267,7 +271,7 @@ impl FakeUnity {
             "ERR_JOB_NOT_FOUND",
             "OWN_CODE",
         ];
-        let code = CODES.get(word as usize % 8).copied().unwrap_or("OWN_CODE");
+        let code = CODES.get(word as usize % 9).copied().unwrap_or("OWN_CODE");
         let frame = match (word >> 8) % 5 {
             // A refusal before running is made before running.
             0 | 1 if !inbound.executed || !refuses(code) => error(Some(request_id), code),

@@ -4,12 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use protocol::{
-    DecodeError, EditorState, EditorStatus, FromUnity, Json, Map, OfferedTool, OfferedTools, Pong,
-    RequestId, ToUnity,
+    DecodeError, EditorState, EditorStatus, Execute, FromUnity, Json, Map, OfferedTool,
+    OfferedTools, Pong, RequestId, SubmitJob, ToUnity,
 };
 use unity_mcp::coordination::{
     Answer, Boot, CallId, ClosedBy, ConnectionId, Deadline, Effect, Event, ExecutionCoordinator,
-    Failure, Guarantee, Limits, Outcome, RawCall, Timestamp, ValidCall, validate,
+    Failure, Guarantee, Limits, Note, Outcome, RawCall, Timestamp, ValidCall, validate,
 };
 
 use crate::fake_unity::{FakeUnity, console, error, result};
@@ -83,7 +83,6 @@ impl Report {
 /// What the world does at once about an effect.
 enum FollowUp {
     Pong { on: ConnectionId },
-    NotSent { on: ConnectionId, frame: ToUnity },
     Closed { on: ConnectionId },
 }
 
@@ -108,6 +107,8 @@ struct World<S> {
     handed: BTreeSet<String>,
     jobs: u64,
     refuse_send: bool,
+    /// A frame that no socket took; that is reported now or a little later.
+    unsent: Option<(ConnectionId, ToUnity)>,
     ended_jobs: BTreeMap<String, String>,
     history: Vec<String>,
     judge: Judge,
@@ -178,6 +179,7 @@ impl<S: Subject> World<S> {
             handed: BTreeSet::new(),
             jobs: 0,
             refuse_send: false,
+            unsent: None,
             ended_jobs: BTreeMap::new(),
             history: Vec::new(),
             judge,
@@ -189,6 +191,9 @@ impl<S: Subject> World<S> {
         self.handle(Event::PortBound)?;
         for word in &schedule.steps {
             self.step += 1;
+            if !word.is_multiple_of(3) {
+                self.report_unsent()?;
+            }
             self.act(mixture.action(*word), word >> 32)?;
         }
         if draw_stop(schedule.draw) {
@@ -244,11 +249,11 @@ impl<S: Subject> World<S> {
                 self.unity.execute();
                 Ok(())
             }
-            Action::Answer => match self.unity.on.and(self.unity.answer(word)) {
+            Action::Answer => match self.unity.on.and_then(|_| self.unity.answer(word)) {
                 Some(frame) => self.say(Ok(frame)),
                 None => Ok(()),
             },
-            Action::Misanswer => match self.unity.on.and(self.unity.misanswer(word)) {
+            Action::Misanswer => match self.unity.on.and_then(|_| self.unity.misanswer(word)) {
                 Some(frame) => self.say(Ok(frame)),
                 None => Ok(()),
             },
@@ -311,6 +316,19 @@ impl<S: Subject> World<S> {
             self.handle(Event::DeadlineReached)?;
         }
         Ok(())
+    }
+
+    fn report_unsent(&mut self) -> Result<(), String> {
+        self.meet_deadlines(self.now)?;
+        let Some((on, frame)) = self.unsent.take() else { return Ok(()) };
+        // Only from now on does the server know that nothing was written.
+        if let ToUnity::Execute(Execute { client_request_id: Some(client), .. })
+        | ToUnity::SubmitJob(SubmitJob { client_request_id: Some(client), .. }) = &frame
+        {
+            self.handed.remove(client);
+        }
+        self.model.on_not_sent(self.now, on, &frame);
+        self.handle(Event::UnityNotSent { on, frame })
     }
 
     // Agents.
@@ -451,7 +469,6 @@ impl<S: Subject> World<S> {
     }
 
     fn stray(&mut self, word: u64) -> Result<(), String> {
-        self.model.seen.mark("an answer came for nobody");
         let open: Vec<&RequestId> =
             self.unity.inbox.iter().map(|inbound| &inbound.request_id).collect();
         let request = RequestId(format!("req-m-{}", word % 300));
@@ -546,10 +563,6 @@ impl<S: Subject> World<S> {
             self.meet_deadlines(self.now)?;
             match follow_up {
                 FollowUp::Pong { on } => self.frame(on, Ok(FromUnity::Pong(Pong::default())))?,
-                FollowUp::NotSent { on, frame } => {
-                    self.model.on_not_sent(self.now, &frame);
-                    self.handle(Event::UnityNotSent { on, frame })?;
-                }
                 FollowUp::Closed { on } => self.closed(on, ClosedBy::Anyone)?,
             }
         }
@@ -576,6 +589,9 @@ impl<S: Subject> World<S> {
                 self.intruder.take_if(|other| *other == on);
                 return Ok(Some(FollowUp::Closed { on }));
             }
+            Effect::Note(Note::AnswerDropped { .. }) => {
+                self.model.seen.mark("an answer came for nobody");
+            }
             Effect::Note(_) | Effect::Progress { .. } | Effect::Stopped => {}
         }
         Ok(None)
@@ -592,19 +608,18 @@ impl<S: Subject> World<S> {
             ToUnity::SubmitJob(frame) => frame.client_request_id.clone(),
             ToUnity::GetJobStatus(_) | ToUnity::Cancel(_) => None,
         };
-        if std::mem::take(&mut self.refuse_send) {
-            if self.unity.on == Some(on) {
-                self.unity.on = None;
-            }
-            return Ok(Some(FollowUp::NotSent { on, frame }));
-        }
         if let Some(client) = &request
             && self.promised.contains(client)
         {
             return Err(format!("{client} was sent after the promise that it would not run"));
         }
         self.handed.extend(request);
-        if self.unity.on == Some(on) {
+        if std::mem::take(&mut self.refuse_send) {
+            if self.unity.on == Some(on) {
+                self.unity.on = None;
+            }
+            self.unsent = Some((on, frame));
+        } else if self.unity.on == Some(on) {
             self.unity.receive(on, &frame, self.now)?;
         }
         Ok(None)
@@ -658,6 +673,7 @@ impl<S: Subject> World<S> {
     /// All faults end: every call must be answered, and a fresh one must succeed.
     fn heal(&mut self) -> Result<(), String> {
         self.refuse_send = false;
+        self.report_unsent()?;
         self.unity.answers_pings = true;
         for _ in 0..600 {
             self.be_healthy()?;
@@ -700,7 +716,7 @@ impl<S: Subject> World<S> {
         }
         self.offer(0)?;
         self.unity.finish_jobs();
-        while let Some(frame) = self.unity.on.and(self.unity.answer(3)) {
+        while let Some(frame) = self.unity.on.and_then(|_| self.unity.answer(3)) {
             self.say(Ok(frame))?;
         }
         Ok(())

@@ -30,11 +30,14 @@ impl CancelManager {
         }
     }
 
-    /// The job has ended: there is nothing left to cancel. True if a cancel was still owed.
-    pub(super) fn forget(&mut self, job: JobId) -> bool {
-        let before = self.intents.len();
+    /// A cancel of this job waits to be sent.
+    pub(super) fn owes(&self, job: JobId) -> bool {
+        self.intents.contains(&Intent::Job(job))
+    }
+
+    /// The job has ended: there is nothing left to cancel.
+    pub(super) fn forget(&mut self, job: JobId) {
         self.intents.retain(|intent| *intent != Intent::Job(job));
-        self.intents.len() < before
     }
 
     /// Takes the first intent whose target Unity knows, with Unity's name for it.
@@ -58,7 +61,7 @@ impl CancelManager {
     }
 
     /// True, once, if this submission was given up on.
-    pub(super) fn was_abandoned(&mut self, submission: &RequestId) -> bool {
+    pub(super) fn take_abandoned(&mut self, submission: &RequestId) -> bool {
         let before = self.abandoned.len();
         self.abandoned.retain(|abandoned| abandoned != submission);
         self.abandoned.len() < before

@@ -29,7 +29,6 @@ pub(super) enum Observed {
     /// Its seq is not larger than the last.
     Stale,
     BecameReady,
-    BecameBusy,
 }
 
 impl EditorStateTracker {
@@ -65,10 +64,10 @@ impl EditorStateTracker {
     fn observe(&mut self, now: Timestamp, new: EditorState, seq: u64) -> Observed {
         let before = self.state();
         self.view = View::Seen { state: new, seq, observed_at: now };
-        match (before == Some(EditorState::Ready), new == EditorState::Ready) {
-            (false, true) => Observed::BecameReady,
-            (true, false) => Observed::BecameBusy,
-            (true, true) | (false, false) => Observed::Nothing,
+        if new == EditorState::Ready && before != Some(EditorState::Ready) {
+            Observed::BecameReady
+        } else {
+            Observed::Nothing
         }
     }
 

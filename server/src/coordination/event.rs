@@ -205,6 +205,39 @@ pub enum CallState {
     Running,
 }
 
+/// Why a session is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SessionEnd {
+    SocketClosed,
+    /// The same Editor came anew.
+    Replaced,
+    /// It did not answer the probe, and a newcomer waits.
+    ProbeUnanswered,
+    NoPong,
+    /// A request has not been finished for too long.
+    Stuck,
+    BadFrames,
+    /// The socket did not take a frame.
+    NotWritable,
+}
+
+impl SessionEnd {
+    /// What its socket is told.
+    pub(super) fn close(self) -> (CloseCode, &'static str) {
+        match self {
+            Self::SocketClosed => (CloseCode::Normal, "closed"),
+            Self::Replaced => (CloseCode::Normal, "replaced by a newer connection"),
+            Self::ProbeUnanswered => {
+                (CloseCode::Normal, "did not answer while another Editor asked")
+            }
+            Self::NoPong => (CloseCode::Policy, "no pong in time"),
+            Self::Stuck => (CloseCode::Stuck, "a request has not been finished in time"),
+            Self::BadFrames => (CloseCode::Policy, "too many bad frames in a row"),
+            Self::NotWritable => (CloseCode::GoingAway, "the socket does not take frames"),
+        }
+    }
+}
+
 /// Decisions that nothing else would show.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Note {
@@ -214,7 +247,7 @@ pub enum Note {
     },
     SessionEnded {
         on: ConnectionId,
-        why: &'static str,
+        why: SessionEnd,
     },
     SessionContested {
         incumbent: ConnectionId,

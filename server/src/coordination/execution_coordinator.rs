@@ -11,11 +11,12 @@ mod expiry;
 mod jobs;
 mod sessions;
 
-use protocol::{EditorState, ToUnity};
+use protocol::ToUnity;
 
 use super::cancel_manager::CancelManager;
 use super::editor_state_tracker::EditorStateTracker;
-use super::event::{CloseCode, Effect, Event, Note, Outcome, Reason, ServerState};
+use super::event::{CloseCode, Effect, Event, Note, Outcome, ServerState};
+use super::failure::Failure;
 use super::ids::{Boot, CallId, ConnectionId, IdSource};
 use super::job_manager::JobManager;
 use super::limits::Limits;
@@ -60,10 +61,9 @@ enum Life {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Gate {
     Open,
-    /// Calls wait, from here on or from their own arrival, whichever is later.
+    /// Calls wait, from here on or from their own arrival, whichever is later; `reason` says why.
     Closed {
         since: Timestamp,
-        reason: Reason,
     },
 }
 
@@ -74,7 +74,7 @@ impl ExecutionCoordinator {
             server_version: server_version.to_owned(),
             ids: IdSource::new(boot),
             life: Life::Booting,
-            gate: Gate::Closed { since: Timestamp::default(), reason: Reason::Disconnected },
+            gate: Gate::Closed { since: Timestamp::default() },
             link: ReconnectController::new(),
             editor: EditorStateTracker::new(limits.compile_grace),
             scheduler: RequestScheduler::new(),
@@ -112,7 +112,7 @@ impl ExecutionCoordinator {
         }
     }
 
-    pub fn server_state(&self) -> ServerState {
+    fn server_state(&self) -> ServerState {
         match self.life {
             Life::Stopping { .. } => ServerState::Stopping,
             Life::Stopped => ServerState::Stopped,
@@ -122,16 +122,17 @@ impl ExecutionCoordinator {
         }
     }
 
-    /// What the Editor is doing, seen or remembered; `None` is unknown.
-    pub fn editor_state(&self) -> Option<EditorState> {
-        self.editor.state()
-    }
-
     fn on_port(&mut self, life: Life) {
-        match self.life {
-            Life::Booting | Life::Listening | Life::PortHeld { .. } => self.life = life,
-            Life::Stopping { .. } | Life::Stopped => {}
+        if self.is_stopping() {
+            return;
         }
+        if let Life::PortHeld { port, holder } = &life {
+            let failure = Failure::port_held(*port, holder);
+            for call in self.scheduler.waiting_calls() {
+                self.reply(call, Err(failure.clone()));
+            }
+        }
+        self.life = life;
     }
 
     fn is_stopping(&self) -> bool {
@@ -167,7 +168,7 @@ impl ExecutionCoordinator {
 
     // The ways out.
 
-    /// The only way a call is answered, so it is answered once.
+    /// The only way an open call is answered, so it is answered once.
     fn reply(&mut self, call: CallId, outcome: Outcome) {
         if let Some(ended) = self.scheduler.remove(call) {
             let outcome = outcome.map_err(|failure| failure.for_tool(ended.tool));

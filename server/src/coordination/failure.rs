@@ -48,6 +48,9 @@ pub enum Recovery {
     None,
 }
 
+/// What to do after `unknown`, unless running a tool twice does no harm.
+const INSPECT: &str = "look at what has changed before repeating";
+
 /// One row of the error table: what a code means unless its cause says otherwise.
 pub struct Row {
     pub text: &'static str,
@@ -177,7 +180,7 @@ impl Failure {
         Self { guarantee: Guarantee::Unknown, retryable: false, recovery, ..self }
     }
 
-    /// Repeating is safe after `unknown` only for a tool that does no harm when run twice.
+    /// What may have run is repeated safely only with a tool that does no harm when run twice.
     pub(super) fn for_tool(mut self, tool: &Tool) -> Self {
         match self.guarantee {
             Guarantee::NotExecuted => {}
@@ -186,6 +189,7 @@ impl Failure {
                 self.retryable = tool.retryable;
                 if tool.retryable && self.recovery == Recovery::InspectThenRetry {
                     self.recovery = Recovery::Retry;
+                    self.message = self.message.replace(INSPECT, "it is safe to repeat the call");
                 }
             }
         }
@@ -230,6 +234,11 @@ impl Failure {
 
     pub(super) fn queue_full(max: usize) -> Self {
         let message = format!("{max} calls are waiting already; call again when some have ended.");
+        Self::new(ErrorCode::QueueFull, message)
+    }
+
+    pub(super) fn too_many_jobs(max: usize) -> Self {
+        let message = format!("{max} jobs are queued or running already; wait for one to end.");
         Self::new(ErrorCode::QueueFull, message)
     }
 
@@ -300,13 +309,20 @@ impl Failure {
     }
 
     pub(super) fn bad_answer() -> Self {
-        let message = "Unity answered in a way that could not be understood; look at what has changed before repeating, and check the version of the plugin.";
+        let message = "Unity answered in a way that could not be understood; check the version of the plugin, and look at what has changed before repeating.";
         Self::new(ErrorCode::InvalidResponse, message)
     }
 
     pub(super) fn answer_too_large(max: usize) -> Self {
         let message = format!(
             "Unity's answer was larger than {max} bytes; ask for less, for example fewer entries or no stack traces."
+        );
+        Self { recovery: Recovery::FixTheCall, ..Self::new(ErrorCode::InvalidResponse, message) }
+    }
+
+    pub(super) fn job_too_large(max: usize) -> Self {
+        let message = format!(
+            "Unity's report of the job was larger than {max} bytes; run fewer tests at a time with a filter."
         );
         Self { recovery: Recovery::FixTheCall, ..Self::new(ErrorCode::InvalidResponse, message) }
     }
@@ -333,12 +349,14 @@ impl Failure {
         Self { unity: Some(Box::new(unity)), ..failure }
     }
 
-    /// Something inside this server broke; what is promised is what is true.
-    pub(super) fn broken_inside(sent: bool) -> Self {
-        if sent {
-            let message = "The server failed while Unity had the call; look at what has changed before repeating.";
-            return Self::new(ErrorCode::InvalidResponse, message);
-        }
+    /// Something inside this server broke after the request was sent.
+    pub(super) fn broken_after_sending() -> Self {
+        let message = "The server failed while Unity had the call; look at what has changed before repeating.";
+        Self::new(ErrorCode::InvalidResponse, message)
+    }
+
+    /// Something inside this server broke, and nothing was sent.
+    pub(super) fn broken_before_sending() -> Self {
         Self {
             guarantee: Guarantee::NotExecuted,
             retryable: true,
@@ -363,6 +381,12 @@ impl Failure {
         Self { unity: Some(Box::new(unity)), ..failure }
     }
 
+    /// An accepted job ended with an error: it was accepted, so nobody can say that it never ran.
+    pub(super) fn job_error(unity: ErrorBody) -> Self {
+        let failure = Self::refused(unity);
+        if failure.guarantee == Guarantee::NotExecuted { failure.unknown() } else { failure }
+    }
+
     pub(super) fn cancel_not_supported() -> Self {
         let message = "Only jobs can be cancelled; use the job_id that run_tests gave.";
         Self::new(ErrorCode::CancelNotSupported, message)
@@ -377,9 +401,9 @@ impl Failure {
 /// A duration as people say it.
 fn words(wait: Duration) -> String {
     let millis = wait.as_millis();
-    if millis.is_multiple_of(1_000) {
-        format!("{} s", millis / 1_000)
-    } else {
-        format!("{millis} ms")
+    match (millis / 1_000, millis % 1_000) {
+        (0, millis) => format!("{millis} ms"),
+        (seconds, 0) => format!("{seconds} s"),
+        (seconds, millis) => format!("{seconds}.{} s", millis / 100),
     }
 }

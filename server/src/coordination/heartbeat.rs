@@ -6,15 +6,24 @@ use super::time::{Deadline, Timestamp, Why};
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Heartbeat {
-    /// Every ping is answered.
-    Resting { ping_at: Timestamp },
+    /// No ping is on its way. `heard`: the last one was answered, and not just forgiven.
+    Resting { ping_at: Timestamp, heard: bool },
     /// A ping is on its way; the next one is not sent before its answer.
     Awaiting { sent_at: Timestamp },
 }
 
 impl Heartbeat {
-    pub(super) fn afresh(now: Timestamp, interval: Duration) -> Self {
-        Self::Resting { ping_at: now + interval }
+    pub(super) fn new(now: Timestamp, interval: Duration) -> Self {
+        Self::Resting { ping_at: now + interval, heard: true }
+    }
+
+    /// A ping that is unanswered is forgiven, but it has not been answered.
+    pub(super) fn start_afresh(&mut self, now: Timestamp, interval: Duration) {
+        let heard = match *self {
+            Self::Resting { heard, .. } => heard,
+            Self::Awaiting { .. } => false,
+        };
+        *self = Self::Resting { ping_at: now + interval, heard };
     }
 
     /// A ping counts from when it was sent; one that is still unanswered counts on.
@@ -25,24 +34,28 @@ impl Heartbeat {
     }
 
     pub(super) fn on_pong(&mut self, now: Timestamp, interval: Duration) {
-        if let Self::Awaiting { sent_at } = *self {
+        let ping_at = match *self {
+            Self::Resting { ping_at, .. } => ping_at,
             // The interval runs from ping to ping, but a late pong does not bring a burst.
-            *self = Self::Resting { ping_at: (sent_at + interval).max(now) };
+            Self::Awaiting { sent_at } => (sent_at + interval).max(now),
+        };
+        *self = Self::Resting { ping_at, heard: true };
+    }
+
+    /// Pongs are still coming: the last ping was answered, or may still be in time.
+    pub(super) fn is_heard(self, at: Timestamp, timeout: Duration) -> bool {
+        match self {
+            Self::Resting { heard, .. } => heard,
+            Self::Awaiting { sent_at } => at < sent_at + timeout,
         }
     }
 
-    /// Whether pongs are still coming, judged by the strict limit.
-    pub(super) fn is_silent(self, at: Timestamp, timeout: Duration) -> bool {
+    pub(super) fn deadline(self, patience: Duration) -> Deadline {
         match self {
-            Self::Resting { .. } => false,
-            Self::Awaiting { sent_at } => at >= sent_at + timeout,
-        }
-    }
-
-    pub(super) fn deadline(self, limit: Duration) -> Deadline {
-        match self {
-            Self::Resting { ping_at } => Deadline { at: ping_at, why: Why::PingDue },
-            Self::Awaiting { sent_at } => Deadline { at: sent_at + limit, why: Why::PongMissing },
+            Self::Resting { ping_at, .. } => Deadline { at: ping_at, why: Why::PingDue },
+            Self::Awaiting { sent_at } => {
+                Deadline { at: sent_at + patience, why: Why::PongMissing }
+            }
         }
     }
 }

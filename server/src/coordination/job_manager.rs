@@ -5,7 +5,7 @@ use protocol::{JobState, Progress, ToUnity, UnityJobId};
 use super::event::{CancelView, JobReport};
 use super::ids::{CallId, JobId};
 use super::limits::Limits;
-use super::stores::job::{Ending, Job, JobDeadline, JobPhase, JobStore, Poll, RunningJob};
+use super::stores::job::{Cancel, Ending, Job, JobDeadline, JobPhase, JobStore, Poll, RunningJob};
 use super::stores::request::Call;
 use super::time::{Deadline, Timestamp, Why};
 
@@ -58,7 +58,10 @@ impl JobManager {
                 (ending.progress.clone(), ending.result.clone(), ending.error.clone())
             }
         };
-        let cancel = job.cancel.clone();
+        let cancel = job.cancel.as_ref().map(|cancel| match cancel {
+            Cancel::UnderWay | Cancel::Unanswered => CancelView::Requested,
+            Cancel::Rejected(failure) => CancelView::Rejected(failure.clone()),
+        });
         Some(JobReport { job: id, state: job.state(), progress, result, error, cancel })
     }
 
@@ -125,8 +128,16 @@ impl JobManager {
         self.jobs.active().into_iter().filter(is_running).collect()
     }
 
-    pub(super) fn progress(&self, id: JobId) -> Option<(JobState, Option<Progress>)> {
-        self.report(id).map(|report| (report.state, report.progress))
+    pub(super) fn progress(&self, id: JobId) -> Option<Progress> {
+        match &self.jobs.get(id)?.phase {
+            JobPhase::Running(running) => running.progress.clone(),
+            JobPhase::Ended(ending) => ending.progress.clone(),
+            JobPhase::Queued { .. } | JobPhase::Submitting => None,
+        }
+    }
+
+    pub(super) fn state(&self, id: JobId) -> Option<JobState> {
+        self.jobs.get(id).map(Job::state)
     }
 
     pub(super) fn set_progress(&mut self, id: JobId, progress: Option<Progress>) {
@@ -155,26 +166,34 @@ impl JobManager {
         self.update_running(id, |running| running.poll = next);
     }
 
-    /// The limit has passed and its last question is over.
-    pub(super) fn is_out_of_time(&self, id: JobId) -> bool {
-        let phase = self.jobs.get(id).map(|job| &job.phase);
-        let Some(JobPhase::Running(running)) = phase else { return false };
-        matches!(running.deadline, JobDeadline::LastQuestion(_))
+    /// Since when the job is over its limit, if it is.
+    pub(super) fn over_limit_since(&self, id: JobId) -> Option<Timestamp> {
+        let JobPhase::Running(running) = &self.jobs.get(id)?.phase else { return None };
+        match running.deadline {
+            JobDeadline::Limit(_) => None,
+            JobDeadline::LastQuestion { since, .. } => Some(since),
+        }
+    }
+
+    /// The running job that Unity knows by this name.
+    pub(super) fn with_unity_id(&self, unity_id: &UnityJobId) -> Option<JobId> {
+        self.running().into_iter().find(|job| self.unity_id(*job) == Some(unity_id))
     }
 
     pub(super) fn due(&self, now: Timestamp, id: JobId) -> Due {
         let phase = self.jobs.get(id).map(|job| &job.phase);
         let Some(JobPhase::Running(running)) = phase else { return Due::Nothing };
         match (running.deadline, running.poll) {
-            (JobDeadline::LastQuestion(at), _) if at <= now => Due::End,
+            (JobDeadline::LastQuestion { until, .. }, _) if until <= now => Due::End,
             (JobDeadline::Limit(at), _) if at <= now => Due::LastQuestion,
             (_, Poll::At(at)) if at <= now => Due::Poll,
             (_, Poll::At(_) | Poll::Due | Poll::Asked) => Due::Nothing,
         }
     }
 
-    pub(super) fn grant_last_question(&mut self, id: JobId, until: Timestamp) {
-        self.update_running(id, |running| running.deadline = JobDeadline::LastQuestion(until));
+    pub(super) fn grant_last_question(&mut self, now: Timestamp, id: JobId, limits: &Limits) {
+        let deadline = JobDeadline::LastQuestion { since: now, until: now + limits.status_timeout };
+        self.update_running(id, |running| running.deadline = deadline);
     }
 
     fn update_running<T>(
@@ -190,8 +209,13 @@ impl JobManager {
 
     // Cancel and waiters.
 
-    pub(super) fn set_cancel(&mut self, id: JobId, view: CancelView) {
-        self.jobs.update(id, |job| job.cancel = Some(view));
+    pub(super) fn set_cancel(&mut self, id: JobId, cancel: Cancel) {
+        self.jobs.update(id, |job| job.cancel = Some(cancel));
+    }
+
+    pub(super) fn cancel_is_under_way(&self, id: JobId) -> bool {
+        let cancel = self.jobs.get(id).and_then(|job| job.cancel.as_ref());
+        matches!(cancel, Some(Cancel::UnderWay))
     }
 
     pub(super) fn add_waiter(&mut self, id: JobId, call: CallId) {

@@ -30,13 +30,13 @@ mod tool_catalog;
 
 pub use event::{
     Answer, CallState, CancelAnswer, CancelView, CloseCode, ClosedBy, EditorReport, Effect, Event,
-    JobReport, Note, Outcome, ProgressReport, Reason, Running, ServerState,
+    JobReport, Note, Outcome, ProgressReport, Reason, Running, ServerState, SessionEnd,
 };
 pub use execution_coordinator::ExecutionCoordinator;
-pub use failure::{ErrorCode, Failure, Guarantee, Recovery};
+pub use failure::{ErrorCode, Failure, Guarantee, Recovery, Row};
 pub use ids::{Boot, CallId, ConnectionId, JobId};
 pub use limits::Limits;
 pub use request_validator::{RawCall, ValidCall, validate};
-pub use shape::Shape;
+pub use shape::{Field, Shape};
 pub use time::{Deadline, Timestamp, Why};
 pub use tool_catalog::{Kind, Need, Parameter, Route, TOOLS, Tool};

@@ -131,7 +131,8 @@ impl ReconnectController {
 
     pub(super) fn contest(&mut self, on: ConnectionId, hello: PluginHello, probe_until: Timestamp) {
         self.connections.remove(on);
-        self.connections.contender = Some(Contender { on, hello, seq: 0, probe_until });
+        self.connections.contender =
+            Some(Contender { on, hello, seq: 0, tools: None, probe_until });
     }
 
     /// When the probe that a replaced contender waited for ends: its heir waits no longer.
@@ -141,6 +142,13 @@ impl ReconnectController {
 
     pub(super) fn contender(&self) -> Option<ConnectionId> {
         self.connections.contender.as_ref().map(|contender| contender.on)
+    }
+
+    /// Nor what it says of its tools.
+    pub(super) fn on_contender_tools(&mut self, tools: Vec<OfferedTool>) {
+        if let Some(contender) = &mut self.connections.contender {
+            contender.tools = Some(tools);
+        }
     }
 
     /// A contender may report its state before it is adopted; that must not be lost.
@@ -158,8 +166,12 @@ impl ReconnectController {
         now: Timestamp,
         limits: &Limits,
     ) -> Option<(ConnectionId, Adopted)> {
-        let Contender { on, hello, seq, .. } = self.connections.contender.take()?;
-        Some((on, self.adopt(now, on, hello, seq, limits)))
+        let Contender { on, hello, seq, tools, .. } = self.connections.contender.take()?;
+        let adopted = self.adopt(now, on, hello, seq, limits);
+        if let Some(tools) = tools {
+            self.capabilities.record(tools);
+        }
+        Some((on, adopted))
     }
 
     pub(super) fn adopt(
@@ -180,7 +192,7 @@ impl ReconnectController {
             memory_gone,
             plugin_version: hello.plugin_version.clone(),
         };
-        let heartbeat = Heartbeat::afresh(now, limits.heartbeat_interval);
+        let heartbeat = Heartbeat::new(now, limits.heartbeat_interval);
         self.connections.session = Some(Session { on, hello, heartbeat, bad_frames: 0 });
         adopted
     }
@@ -212,8 +224,12 @@ impl ReconnectController {
         }
     }
 
-    pub(super) fn close_window(&mut self) {
-        self.absence = Absence::NotAwaited;
+    /// Nothing is held for Unity any more; gives since when it has been away.
+    pub(super) fn close_window(&mut self) -> Option<Timestamp> {
+        match std::mem::replace(&mut self.absence, Absence::NotAwaited) {
+            Absence::NotAwaited => None,
+            Absence::Since(lost_at) => Some(lost_at),
+        }
     }
 
     pub(super) fn on_good_frame(&mut self) {
@@ -246,14 +262,14 @@ impl ReconnectController {
 
     pub(super) fn restart_heartbeat(&mut self, now: Timestamp, limits: &Limits) {
         if let Some(session) = &mut self.connections.session {
-            session.heartbeat = Heartbeat::afresh(now, limits.heartbeat_interval);
+            session.heartbeat.start_afresh(now, limits.heartbeat_interval);
         }
     }
 
-    /// A session that answers its pings, or has not had the time to.
+    /// There is a session, and it answers its pings.
     pub(super) fn is_alive(&self, at: Timestamp, limits: &Limits) -> bool {
         let session = self.connections.session.as_ref();
-        session.is_some_and(|session| !session.heartbeat.is_silent(at, limits.heartbeat_timeout))
+        session.is_some_and(|session| session.heartbeat.is_heard(at, limits.heartbeat_timeout))
     }
 
     // Time.
@@ -269,10 +285,9 @@ impl ReconnectController {
         self.probe_until().map(|at| Deadline { at, why: Why::ProbeUnanswered })
     }
 
-    /// `ready`: the strict limit; a busy Editor may be silent for as long as a compile may take.
-    pub(super) fn heartbeat_deadline(&self, ready: bool, limits: &Limits) -> Option<Deadline> {
-        let limit = if ready { limits.heartbeat_timeout } else { limits.compile_grace };
-        self.connections.session.as_ref().map(|session| session.heartbeat.deadline(limit))
+    /// `patience`: how long a ping may be unanswered now.
+    pub(super) fn heartbeat_deadline(&self, patience: Duration) -> Option<Deadline> {
+        self.connections.session.as_ref().map(|session| session.heartbeat.deadline(patience))
     }
 
     pub(super) fn window_deadline(&self, window: Duration) -> Option<Deadline> {

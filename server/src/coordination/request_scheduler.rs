@@ -30,7 +30,6 @@ pub(super) enum Lane {
     /// The caller has its answer, but Unity has not finished: nothing else may be sent.
     Kept {
         trip: Trip,
-        submission: bool,
     },
 }
 
@@ -38,7 +37,7 @@ pub(super) enum Lane {
 #[derive(Clone, Debug)]
 pub(super) struct Trip {
     pub(super) request_id: RequestId,
-    pub(super) tool: &'static Tool,
+    pub(super) tool_name: &'static str,
     pub(super) sent_at: Timestamp,
     pub(super) timeout: Duration,
 }
@@ -111,7 +110,7 @@ impl RequestScheduler {
             arrived: now,
             timeout: new.timeout,
             progress_at: new.wants_progress.then(|| now + limits.progress_first),
-            phase: Phase::Lined(new.work),
+            phase: Phase::InLine(new.work),
         };
         self.calls.insert(new.id, call);
     }
@@ -123,7 +122,7 @@ impl RequestScheduler {
     /// Ends a call, wherever it is. A request that is with Unity stays there.
     pub(super) fn remove(&mut self, id: CallId) -> Option<Call> {
         let call = self.calls.remove(id)?;
-        if let Phase::Lined(_) = call.phase {
+        if let Phase::InLine(_) = call.phase {
             self.queue.remove(call.ticket);
         }
         Some(call)
@@ -133,20 +132,25 @@ impl RequestScheduler {
         self.calls.ids()
     }
 
-    /// Calls that become jobs now that the Editor is ready, in order.
+    /// Calls in line that need a ready Editor, in order.
+    pub(super) fn waiting_calls(&self) -> Vec<CallId> {
+        let calls = self.queue.unity_items().filter_map(|item| match item {
+            Item::Call(id) => Some(id),
+            Item::Job(_) => None,
+        });
+        calls.collect()
+    }
+
+    /// Those of them that become jobs now that the Editor is ready.
     pub(super) fn unaccepted(&self) -> Vec<CallId> {
         if self.calls.unaccepted() == 0 {
             return Vec::new();
         }
         let is_unaccepted = |id: &CallId| {
             let phase = self.calls.get(*id).map(|call| &call.phase);
-            matches!(phase, Some(Phase::Lined(Work::RunJob { .. })))
+            matches!(phase, Some(Phase::InLine(Work::RunJob { .. })))
         };
-        let calls = self.queue.unity_items().filter_map(|item| match item {
-            Item::Call(id) => Some(id),
-            Item::Job(_) => None,
-        });
-        calls.filter(is_unaccepted).collect()
+        self.waiting_calls().into_iter().filter(is_unaccepted).collect()
     }
 
     /// The call has become a job, which stands in its place from now on.
@@ -179,9 +183,14 @@ impl RequestScheduler {
         self.queue.remove_poll(job);
     }
 
-    /// The next in line: the earliest of those that may move now.
-    pub(super) fn pop(&mut self, unity_moves: bool, control_moves: bool) -> Option<Head> {
-        self.queue.pop(unity_moves, control_moves)
+    /// Whoever came first of all.
+    pub(super) fn pop_any(&mut self) -> Option<Head> {
+        self.queue.pop_any()
+    }
+
+    /// The first of those that need no ready Editor.
+    pub(super) fn pop_control(&mut self) -> Option<CallId> {
+        self.queue.pop_control()
     }
 
     /// The longest waiting call or job that needs a ready Editor.
@@ -207,7 +216,7 @@ impl RequestScheduler {
         let Some(call) = self.calls.get(id) else { return };
         let place = Place { ticket: call.ticket, arrived: call.arrived, item: Item::Call(id) };
         self.queue.return_unity(place);
-        self.calls.set_phase(id, Phase::Lined(Work::Execute { frame }));
+        self.calls.set_phase(id, Phase::InLine(Work::Execute { frame }));
     }
 
     pub(super) fn return_job(&mut self, ticket: Ticket, arrived: Timestamp, job: JobId) {
@@ -240,11 +249,8 @@ impl RequestScheduler {
     /// The caller has its answer; Unity is still at it.
     pub(super) fn keep_lane(&mut self) {
         self.lane = match self.free_lane() {
-            Lane::Taken { trip, purpose: Purpose::Execute { .. } } => {
-                Lane::Kept { trip, submission: false }
-            }
-            Lane::Taken { trip, purpose: Purpose::Submit { .. } } => {
-                Lane::Kept { trip, submission: true }
+            Lane::Taken { trip, purpose: Purpose::Execute { .. } | Purpose::Submit { .. } } => {
+                Lane::Kept { trip }
             }
             // A question does nothing in Unity: nobody needs to wait for its end.
             Lane::Taken { purpose: Purpose::Status { .. } | Purpose::Cancel { .. }, .. }
@@ -267,14 +273,14 @@ impl RequestScheduler {
     pub(super) fn holds(&self, request_id: &RequestId) -> bool {
         match &self.lane {
             Lane::Free => false,
-            Lane::Taken { trip, .. } | Lane::Kept { trip, .. } => trip.request_id == *request_id,
+            Lane::Taken { trip, .. } | Lane::Kept { trip } => trip.request_id == *request_id,
         }
     }
 
     /// The answered request that Unity has not finished.
     pub(super) fn kept(&self) -> Option<&Trip> {
         match &self.lane {
-            Lane::Kept { trip, .. } => Some(trip),
+            Lane::Kept { trip } => Some(trip),
             Lane::Free | Lane::Taken { .. } => None,
         }
     }
@@ -283,11 +289,11 @@ impl RequestScheduler {
         let (trip, overdue) = match &self.lane {
             Lane::Free => return None,
             Lane::Taken { trip, .. } => (trip, false),
-            Lane::Kept { trip, .. } => (trip, true),
+            Lane::Kept { trip } => (trip, true),
         };
         Some(Running {
             request_id: trip.request_id.clone(),
-            tool_name: trip.tool.name,
+            tool_name: trip.tool_name,
             elapsed: now.since(trip.sent_at),
             overdue,
         })
@@ -322,7 +328,8 @@ impl RequestScheduler {
     }
 
     pub(super) fn assert_invariants(&self, limits: &Limits) {
-        debug_assert!(self.queue.unity_len() <= limits.queue_max, "the queue is bounded");
+        // One more where a frame came back unsent after its place was taken: it is not thrown out.
+        debug_assert!(self.queue.unity_len() <= limits.queue_max + 1, "the queue is bounded");
         debug_assert!(self.queue.control_len() <= limits.queue_max, "control calls are bounded");
         debug_assert!(self.calls.parked_control() <= limits.queue_max, "parked calls are bounded");
         debug_assert!(self.queue.polls_len() <= limits.jobs_active_max, "one poll a job");

@@ -15,21 +15,12 @@ pub struct RawCall {
 }
 
 /// A call that has passed the validator; there is no other way to get one.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ValidCall {
     pub(super) tool: &'static Tool,
     pub(super) client_request_id: Option<String>,
     pub(super) timeout: Duration,
     pub(super) request: Request,
-}
-
-impl PartialEq for ValidCall {
-    fn eq(&self, other: &Self) -> bool {
-        self.tool.name == other.tool.name
-            && self.client_request_id == other.client_request_id
-            && self.timeout == other.timeout
-            && self.request == other.request
-    }
 }
 
 #[derive(Clone, Debug, PartialEq)]

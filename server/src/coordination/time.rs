@@ -1,6 +1,5 @@
 //! Time as the core knows it: an argument, never a clock.
 
-use std::fmt;
 use std::ops::Add;
 use std::time::Duration;
 
@@ -13,10 +12,6 @@ pub struct Timestamp(u64);
 impl Timestamp {
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis.saturating_mul(1_000))
-    }
-
-    pub fn after_start(elapsed: Duration) -> Self {
-        Self::default() + elapsed
     }
 
     pub fn since(self, earlier: Self) -> Duration {
@@ -70,24 +65,4 @@ pub enum Why {
     ProgressDue(CallId),
     /// Peers had their time to close.
     StopOver,
-}
-
-impl fmt::Display for Why {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::HelloMissing(on) => write!(f, "connection {} has not said hello", on.0),
-            Self::ProbeUnanswered => f.write_str("the probed session has not answered"),
-            Self::PingDue => f.write_str("a ping is due"),
-            Self::PongMissing => f.write_str("a pong is missing"),
-            Self::WaitOver => f.write_str("the first waiting call gives up"),
-            Self::CompileForgotten => f.write_str("a remembered compile is forgotten"),
-            Self::TripTimeout => f.write_str("the request in the lane times out"),
-            Self::WindowCloses => f.write_str("the reconnect window closes"),
-            Self::LaneStuck => f.write_str("an overdue request has blocked the lane too long"),
-            Self::JobDue(job) => write!(f, "{job} is due"),
-            Self::ParkOver(call) => write!(f, "call {} has waited for its job", call.0),
-            Self::ProgressDue(call) => write!(f, "call {} gets a progress report", call.0),
-            Self::StopOver => f.write_str("the time to stop is over"),
-        }
-    }
 }

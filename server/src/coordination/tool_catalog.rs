@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
-use protocol::{ExecutionMode, ToolMetadata};
+use protocol::{ExecutionMode, Json, ToolMetadata};
 
 use super::shape::{Field, Shape};
 
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Tool {
     pub name: &'static str,
     /// What it does and when to use it, for an agent.
@@ -48,7 +48,7 @@ pub enum Route {
     CancelJob,
 }
 
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Parameter {
     pub name: &'static str,
     pub about: &'static str,
@@ -58,7 +58,7 @@ pub struct Parameter {
     pub for_unity: bool,
 }
 
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub enum Need {
     Required,
     Optional,
@@ -79,6 +79,16 @@ impl Tool {
             Route::EditorState | Route::Execute { .. } | Route::JobStatus | Route::CancelJob => {
                 ExecutionMode::Sync
             }
+        }
+    }
+
+    /// What Unity must answer: for an `execute` its result, for a job the result of its end.
+    pub(super) fn check_answer(&self, answer: &Json) -> Result<(), String> {
+        match &self.route {
+            Route::Execute { answer: shape } | Route::SubmitJob { result: shape } => {
+                shape.check(answer)
+            }
+            Route::EditorState | Route::JobStatus | Route::CancelJob => Ok(()),
         }
     }
 
@@ -160,9 +170,9 @@ const JOB_ID: Parameter = Parameter {
 
 const WAIT_MS: Parameter = Parameter {
     name: "wait_ms",
-    about: "wait this long for news of the job before answering",
+    about: "wait up to this long for the job before answering: for its end when running tests, for a change of its state when asking",
     shape: Shape::Integer { min: 0, max: 60_000 },
-    need: Need::Optional,
+    need: Need::DefaultInteger(0),
     for_unity: false,
 };
 
@@ -181,7 +191,7 @@ pub static TOOLS: [Tool; 5] = [
     },
     Tool {
         name: "read_console",
-        about: "entries of the Unity console",
+        about: "entries of the Unity console; use it after a compile or a run to see errors",
         kind: Kind::Read,
         route: Route::Execute { answer: CONSOLE },
         supports_cancel: false,
@@ -222,7 +232,7 @@ pub static TOOLS: [Tool; 5] = [
     },
     Tool {
         name: "run_tests",
-        about: "start a test run; gives a job_id to ask for with get_job_status",
+        about: "start a test run; returns a job_id to follow with get_job_status and to end with cancel_job",
         kind: Kind::ReadHeavy,
         route: Route::SubmitJob { result: TEST_RUN },
         supports_cancel: true,
@@ -250,7 +260,7 @@ pub static TOOLS: [Tool; 5] = [
     },
     Tool {
         name: "get_job_status",
-        about: "where a test run is, and its result when it has ended",
+        about: "how far a test run is, and its result when it has ended; use wait_ms instead of asking again and again",
         kind: Kind::Control,
         route: Route::JobStatus,
         supports_cancel: false,
@@ -262,7 +272,7 @@ pub static TOOLS: [Tool; 5] = [
     },
     Tool {
         name: "cancel_job",
-        about: "end a test run",
+        about: "end a test run; the status shows when it has ended",
         kind: Kind::Control,
         route: Route::CancelJob,
         supports_cancel: false,

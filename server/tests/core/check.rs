@@ -5,10 +5,12 @@
 //! `late`, which calls it too late. The port is bound from the start unless the script says when.
 //! `BLESS=1 cargo test -p unity-mcp --test core` writes the effects into the source; the diff is the
 //! review. Pings are answered and not shown unless the script begins with `show heartbeat`, and the
-//! server's hello and capability are not shown unless it begins with `show handshake`.
+//! server's hello and capability are not shown unless it begins with `show handshake`; the sentence
+//! of a failure is shown if it begins with `show messages`.
 
 use std::fmt::Write as _;
 use std::panic::Location;
+use std::sync::Mutex;
 use std::time::Duration;
 
 use protocol::codec::decode;
@@ -30,7 +32,11 @@ pub(crate) fn check(script: &str) {
     panic!("the core did otherwise; BLESS=1 accepts it:\n{actual}");
 }
 
+/// Tests of one file are blessed one after the other.
+static BLESSING: Mutex<()> = Mutex::new(());
+
 fn bless(file: &str, script: &str, actual: &str) {
+    let _one_at_a_time = BLESSING.lock();
     let path = format!("{}/../{file}", env!("CARGO_MANIFEST_DIR"));
     let indented: String = actual.trim().lines().map(|line| format!("        {line}\n")).collect();
     let source = std::fs::read_to_string(&path).unwrap();
@@ -56,6 +62,7 @@ struct World {
     text: String,
     show_heartbeat: bool,
     show_handshake: bool,
+    show_messages: bool,
     last_sent: Option<ToUnity>,
 }
 
@@ -86,6 +93,7 @@ impl World {
             text: String::new(),
             show_heartbeat: lines.contains(&"show heartbeat"),
             show_handshake: lines.contains(&"show handshake"),
+            show_messages: lines.contains(&"show messages"),
             last_sent: None,
         }
     }
@@ -121,6 +129,18 @@ impl World {
             "raw" => {
                 let text = what.splitn(3, ' ').nth(2).unwrap_or_default();
                 self.frame(number(1), decode(text.as_bytes()));
+            }
+            "notsentping" => {
+                let frame = ToUnity::Ping(protocol::Ping {});
+                self.handle(Event::UnityNotSent { on: ConnectionId(number(1)), frame });
+            }
+            "notsentcancel" => {
+                let frame = ToUnity::Cancel(protocol::Cancel {
+                    request_id: words[2].into(),
+                    target_request_id: None,
+                    target_job_id: Some(words[3].into()),
+                });
+                self.handle(Event::UnityNotSent { on: ConnectionId(number(1)), frame });
             }
             "notsent" => {
                 let frame = self.last_sent.clone().unwrap();
@@ -209,7 +229,8 @@ impl World {
                 format!("call {} ok {}", call.0, answer_text(answer))
             }
             Effect::Reply { call, outcome: Err(failure) } => {
-                format!("call {} {}", call.0, failure_text(failure))
+                let message = self.show_messages.then(|| format!(" \"{}\"", failure.message));
+                format!("call {} {}{}", call.0, failure_text(failure), message.unwrap_or_default())
             }
             Effect::Progress { call, report } => {
                 let ProgressReport { state, reason, position, elapsed, job } = report;

@@ -10,7 +10,7 @@ fn a_running_call_goes_on_after_a_reconnect_and_is_never_sent_again() {
         0 call 1 read_console
         -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
         100 close 1
-        -> 100 note SessionEnded { on: ConnectionId(1), why: "the socket closed" }
+        -> 100 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         2599 ready 2
         3000 console 2 req-t-1
         -> 3000 call 1 ok {"count":0,"entries":[],"truncated":false}
@@ -22,13 +22,14 @@ fn a_running_call_goes_on_after_a_reconnect_and_is_never_sent_again() {
 fn a_running_call_whose_unity_does_not_come_back_in_time_is_unknown() {
     check(
         r#"
+        show messages
         0 ready 1
         0 call 1 read_console
         -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
         100 close 1
-        -> 100 note SessionEnded { on: ConnectionId(1), why: "the socket closed" }
+        -> 100 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         2600 ready 2
-        -> 2600 call 1 ERR_RECONNECT_TIMEOUT unknown retryable retry
+        -> 2600 call 1 ERR_RECONNECT_TIMEOUT unknown retryable retry "Unity disconnected while it had the call and did not come back within 2.5 s; it is safe to repeat the call."
         2700 console 2 req-t-1
         -> 2700 note AnswerDropped { request_id: RequestId("req-t-1") }
     "#,
@@ -44,7 +45,7 @@ fn a_reload_that_was_seen_gives_a_running_call_the_compile_grace() {
         -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=30000
         100 unity 1 editor_status {"state":"reloading","seq":1}
         200 close 1
-        -> 200 note SessionEnded { on: ConnectionId(1), why: "the socket closed" }
+        -> 200 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         29000 ready 2
         29001 console 2 req-t-1
         -> 29001 call 1 ok {"count":0,"entries":[],"truncated":false}
@@ -64,7 +65,7 @@ fn a_job_waits_out_a_remembered_reload_up_to_the_grace() {
         1 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
         100 unity 1 editor_status {"state":"reloading","seq":1}
         200 close 1
-        -> 200 note SessionEnded { on: ConnectionId(1), why: "the socket closed" }
+        -> 200 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         60099 call 2 get_job_status {"job_id":"job-t-1"}
         -> 60099 call 2 ok job-t-1 Running
         -> 60100 note JobChanged { job: job-t-1, state: Failed }
@@ -82,7 +83,7 @@ fn its_own_timeout_goes_on_while_unity_is_away() {
         0 call 1 read_console {"timeout_ms":1000}
         -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=1000
         100 close 1
-        -> 100 note SessionEnded { on: ConnectionId(1), why: "the socket closed" }
+        -> 100 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         -> 1000 call 1 ERR_REQUEST_TIMEOUT unknown retryable retry
         1500 ready 2
         1600 call 2 read_console
@@ -97,14 +98,15 @@ fn its_own_timeout_goes_on_while_unity_is_away() {
 fn another_plugin_session_means_that_the_call_is_forgotten() {
     check(
         r#"
+        show messages
         0 ready 1 {"plugin_session_id":"a"}
         0 call 1 read_console
         -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
         1 call 2 read_console
         100 close 1
-        -> 100 note SessionEnded { on: ConnectionId(1), why: "the socket closed" }
+        -> 100 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         200 ready 2 {"plugin_session_id":"b"}
-        -> 200 call 1 ERR_UNITY_DISCONNECTED unknown retryable retry
+        -> 200 call 1 ERR_UNITY_DISCONNECTED unknown retryable retry "Unity reloaded or restarted while it had the call and does not know it any more; it is safe to repeat the call."
         -> 200 unity 2 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
         300 console 2 req-t-1
         -> 300 note AnswerDropped { request_id: RequestId("req-t-1") }
@@ -120,10 +122,10 @@ fn a_session_that_names_no_id_says_nothing_about_its_memory() {
         0 call 1 read_console
         -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
         100 close 1
-        -> 100 note SessionEnded { on: ConnectionId(1), why: "the socket closed" }
+        -> 100 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         200 ready 2
         300 close 2
-        -> 300 note SessionEnded { on: ConnectionId(2), why: "the socket closed" }
+        -> 300 note SessionEnded { on: ConnectionId(2), why: SocketClosed }
         400 ready 3 {"plugin_session_id":"b"}
         -> 400 call 1 ERR_UNITY_DISCONNECTED unknown retryable retry
     "#,
@@ -141,7 +143,7 @@ fn another_editor_cannot_know_the_call_either() {
         100 ready 2 {"editor_instance_id":"b"}
         -> 100 note SessionContested { incumbent: ConnectionId(1), newcomer: ConnectionId(2) }
         -> 100 unity 1 ping
-        -> 600 note SessionEnded { on: ConnectionId(1), why: "did not answer while another Editor asked" }
+        -> 600 note SessionEnded { on: ConnectionId(1), why: ProbeUnanswered }
         -> 600 unity 1 close 1000 did not answer while another Editor asked
         -> 600 call 1 ERR_UNITY_DISCONNECTED unknown retryable retry
         601 wait
@@ -157,10 +159,10 @@ fn each_loss_opens_its_own_window() {
         0 call 1 read_console
         -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
         1000 close 1
-        -> 1000 note SessionEnded { on: ConnectionId(1), why: "the socket closed" }
+        -> 1000 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         3000 ready 2
         4000 close 2
-        -> 4000 note SessionEnded { on: ConnectionId(2), why: "the socket closed" }
+        -> 4000 note SessionEnded { on: ConnectionId(2), why: SocketClosed }
         6499 ready 3
         7000 console 3 req-t-1
         -> 7000 call 1 ok {"count":0,"entries":[],"truncated":false}
@@ -179,7 +181,7 @@ fn running_jobs_follow_the_same_window() {
         -> 0 note JobChanged { job: job-t-1, state: Running }
         1 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
         100 close 1
-        -> 100 note SessionEnded { on: ConnectionId(1), why: "the socket closed" }
+        -> 100 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         2599 call 2 get_job_status {"job_id":"job-t-1"}
         -> 2599 call 2 ok job-t-1 Running
         2600 call 3 get_job_status {"job_id":"job-t-1"}
@@ -200,7 +202,7 @@ fn after_a_reconnect_unity_is_asked_for_its_jobs() {
         -> 0 note JobChanged { job: job-t-1, state: Running }
         1 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
         100 close 1
-        -> 100 note SessionEnded { on: ConnectionId(1), why: "the socket closed" }
+        -> 100 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         200 ready 2 {"plugin_session_id":"b"}
         -> 200 unity 2 get_job_status req-t-2 u1
         210 unity 2 job_status {"request_id":"req-t-2","job_id":"u1","state":"succeeded","result":{"summary":{"total":1,"passed":1,"failed":0,"skipped":0,"duration_ms":1.5},"failed_tests":[]}}
@@ -222,7 +224,7 @@ fn a_job_that_unity_has_forgotten_has_failed_and_nobody_knows_how() {
         -> 0 note JobChanged { job: job-t-1, state: Running }
         1 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
         100 close 1
-        -> 100 note SessionEnded { on: ConnectionId(1), why: "the socket closed" }
+        -> 100 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         200 ready 2
         -> 200 unity 2 get_job_status req-t-2 u1
         210 unity 2 error {"request_id":"req-t-2","error":{"code":"ERR_JOB_NOT_FOUND","message":"u1?"}}
@@ -264,7 +266,7 @@ fn a_queued_job_that_loses_its_editor_has_failed_unexecuted() {
         1 call 2 run_tests
         -> 1 call 2 ok accepted job-t-1 Queued
         2 close 1
-        -> 2 note SessionEnded { on: ConnectionId(1), why: "the socket closed" }
+        -> 2 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         -> 2502 note JobChanged { job: job-t-1, state: Failed }
         -> 2502 call 1 ERR_RECONNECT_TIMEOUT unknown retryable retry
         2503 call 3 get_job_status {"job_id":"job-t-1"}
@@ -283,7 +285,7 @@ fn a_submission_whose_unity_does_not_come_back_is_a_failed_job() {
         -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
         -> 0 note JobChanged { job: job-t-1, state: Running }
         100 close 1
-        -> 100 note SessionEnded { on: ConnectionId(1), why: "the socket closed" }
+        -> 100 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         2600 call 2 get_job_status {"job_id":"job-t-1"}
         -> 2600 note JobChanged { job: job-t-1, state: Failed }
         -> 2600 call 2 ok job-t-1 Failed error=(ERR_RECONNECT_TIMEOUT unknown final inspect_then_retry)
@@ -305,7 +307,7 @@ fn a_submission_that_another_plugin_session_forgot_is_a_failed_job() {
         -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
         -> 0 note JobChanged { job: job-t-1, state: Running }
         100 close 1
-        -> 100 note SessionEnded { on: ConnectionId(1), why: "the socket closed" }
+        -> 100 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         200 ready 2 {"plugin_session_id":"b"}
         -> 200 note JobChanged { job: job-t-1, state: Failed }
         300 call 2 get_job_status {"job_id":"job-t-1"}
@@ -327,7 +329,7 @@ fn a_question_whose_session_is_lost_is_answered_from_what_is_known() {
         2 call 2 get_job_status {"job_id":"job-t-1"}
         -> 2 unity 1 get_job_status req-t-2 u1
         3 close 1
-        -> 3 note SessionEnded { on: ConnectionId(1), why: "the socket closed" }
+        -> 3 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         -> 3 call 2 ok job-t-1 Running
     "#,
     );
@@ -343,7 +345,7 @@ fn control_calls_are_served_while_unity_is_away_with_a_call() {
         -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
         -> 0 note JobChanged { job: job-t-1, state: Running }
         1 close 1
-        -> 1 note SessionEnded { on: ConnectionId(1), why: "the socket closed" }
+        -> 1 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         2 call 2 get_job_status {"job_id":"job-t-1"}
         -> 2 call 2 ok job-t-1 Running
         3 call 3 cancel_job {"job_id":"job-t-1"}

@@ -61,13 +61,14 @@ fn an_unknown_type_is_an_unknown_command_and_not_bad() {
 fn a_bad_field_in_the_answer_ends_the_call_and_frees_the_lane() {
     check(
         r#"
+        show messages
         0 ready 1
         1 call 1 read_console
         -> 1 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
         2 call 2 read_console
         3 unity 1 result {"request_id":"req-t-1","status":"maybe"}
         -> 3 note BadAnswer { request_id: RequestId("req-t-1"), problem: "result: unknown variant `maybe`, expected `ok` or `error`" }
-        -> 3 call 1 ERR_INVALID_RESPONSE unknown retryable retry
+        -> 3 call 1 ERR_INVALID_RESPONSE unknown retryable retry "Unity answered in a way that could not be understood; check the version of the plugin, and it is safe to repeat the call."
         -> 3 unity 1 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
         4 console 1 req-t-1
         -> 4 note AnswerDropped { request_id: RequestId("req-t-1") }
@@ -85,17 +86,17 @@ fn an_answer_of_the_wrong_type_ends_the_call() {
         1 call 1 read_console
         -> 1 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
         2 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
-        -> 2 note BadAnswer { request_id: RequestId("req-t-1"), problem: "submit_job_result is no answer to read_console" }
+        -> 2 note BadAnswer { request_id: RequestId("req-t-1"), problem: "submit_job_result does not answer read_console" }
         -> 2 call 1 ERR_INVALID_RESPONSE unknown retryable retry
         3 call 2 read_console
         -> 3 unity 1 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
         4 unity 1 job_status {"request_id":"req-t-2","job_id":"u1","state":"running"}
-        -> 4 note BadAnswer { request_id: RequestId("req-t-2"), problem: "job_status is no answer to read_console" }
+        -> 4 note BadAnswer { request_id: RequestId("req-t-2"), problem: "job_status does not answer read_console" }
         -> 4 call 2 ERR_INVALID_RESPONSE unknown retryable retry
         5 call 3 read_console
         -> 5 unity 1 execute req-t-3 read_console {"max_entries":200,"stack_traces":true} timeout=10000
         6 unity 1 cancel_result {"request_id":"req-t-3","status":"cancelled"}
-        -> 6 note BadAnswer { request_id: RequestId("req-t-3"), problem: "cancel_result is no answer to read_console" }
+        -> 6 note BadAnswer { request_id: RequestId("req-t-3"), problem: "cancel_result does not answer read_console" }
         -> 6 call 3 ERR_INVALID_RESPONSE unknown retryable retry
     "#,
     );
@@ -151,13 +152,14 @@ fn answers_nobody_waits_for_are_dropped_and_the_first_counts() {
 fn a_frame_over_the_limit_ends_the_call_in_flight_and_the_session() {
     check(
         r#"
+        show messages
         0 ready 1
         1 call 1 read_console
         -> 1 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
         2 call 2 read_console
         3 toolarge 1
-        -> 3 call 1 ERR_INVALID_RESPONSE unknown retryable fix_the_call
-        -> 3 note SessionEnded { on: ConnectionId(1), why: "the socket closed" }
+        -> 3 call 1 ERR_INVALID_RESPONSE unknown retryable fix_the_call "Unity's answer was larger than 1048576 bytes; ask for less, for example fewer entries or no stack traces."
+        -> 3 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         4 ready 2
         -> 4 unity 2 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
         5 console 2 req-t-2
@@ -177,7 +179,7 @@ fn a_frame_over_the_limit_ends_a_submission_a_question_and_nothing_else() {
         -> 1 note JobChanged { job: job-t-1, state: Running }
         2 toolarge 1
         -> 2 note JobChanged { job: job-t-1, state: Failed }
-        -> 2 note SessionEnded { on: ConnectionId(1), why: "the socket closed" }
+        -> 2 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         3 call 2 get_job_status {"job_id":"job-t-1"}
         -> 3 call 2 ok job-t-1 Failed error=(ERR_INVALID_RESPONSE unknown final fix_the_call)
         4 ready 2
@@ -189,10 +191,12 @@ fn a_frame_over_the_limit_ends_a_submission_a_question_and_nothing_else() {
         7 call 4 get_job_status {"job_id":"job-t-2"}
         -> 7 unity 2 get_job_status req-t-4 u1
         8 toolarge 2
-        -> 8 call 4 ERR_INVALID_RESPONSE unknown final fix_the_call
-        -> 8 note SessionEnded { on: ConnectionId(2), why: "the socket closed" }
+        -> 8 note JobChanged { job: job-t-2, state: Failed }
+        -> 8 call 4 ok job-t-2 Failed error=(ERR_INVALID_RESPONSE unknown final fix_the_call)
+        -> 8 note QuestionUnanswered { request_id: RequestId("req-t-4") }
+        -> 8 note SessionEnded { on: ConnectionId(2), why: SocketClosed }
         9 call 5 get_job_status {"job_id":"job-t-2"}
-        -> 9 call 5 ok job-t-2 Running
+        -> 9 call 5 ok job-t-2 Failed error=(ERR_INVALID_RESPONSE unknown final fix_the_call)
     "#,
     );
 }
@@ -231,7 +235,7 @@ fn ten_bad_frames_in_a_row_close_the_socket_in_place_of_the_tenth_answer() {
         -> 9 unity 1 error ERR_INVALID_REQUEST: the frame is not JSON: expected value at line 1 column 1
         10 raw 1 j
         -> 10 note BadFrame { on: ConnectionId(1), problem: "the frame is not JSON: expected value at line 1 column 1" }
-        -> 10 note SessionEnded { on: ConnectionId(1), why: "too many bad frames in a row" }
+        -> 10 note SessionEnded { on: ConnectionId(1), why: BadFrames }
         -> 10 unity 1 close 1008 too many bad frames in a row
         11 raw 1 k
         -> 11 note FrameIgnored { on: ConnectionId(1) }
@@ -328,6 +332,62 @@ fn nothing_a_closed_or_contending_socket_says_counts() {
         -> 5 note FrameIgnored { on: ConnectionId(2) }
         6 console 1 req-t-1
         -> 6 call 1 ok {"count":0,"entries":[],"truncated":false}
+    "#,
+    );
+}
+
+#[test]
+fn the_tenth_bad_frame_may_be_the_broken_answer_of_the_call_in_flight() {
+    check(
+        r#"
+        0 ready 1
+        1 call 1 read_console
+        -> 1 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        2 raw 1 a
+        -> 2 note BadFrame { on: ConnectionId(1), problem: "the frame is not JSON: expected value at line 1 column 1" }
+        -> 2 unity 1 error ERR_INVALID_REQUEST: the frame is not JSON: expected value at line 1 column 1
+        2 raw 1 a
+        -> 2 note BadFrame { on: ConnectionId(1), problem: "the frame is not JSON: expected value at line 1 column 1" }
+        -> 2 unity 1 error ERR_INVALID_REQUEST: the frame is not JSON: expected value at line 1 column 1
+        2 raw 1 a
+        -> 2 note BadFrame { on: ConnectionId(1), problem: "the frame is not JSON: expected value at line 1 column 1" }
+        -> 2 unity 1 error ERR_INVALID_REQUEST: the frame is not JSON: expected value at line 1 column 1
+        2 raw 1 a
+        -> 2 note BadFrame { on: ConnectionId(1), problem: "the frame is not JSON: expected value at line 1 column 1" }
+        -> 2 unity 1 error ERR_INVALID_REQUEST: the frame is not JSON: expected value at line 1 column 1
+        2 raw 1 a
+        -> 2 note BadFrame { on: ConnectionId(1), problem: "the frame is not JSON: expected value at line 1 column 1" }
+        -> 2 unity 1 error ERR_INVALID_REQUEST: the frame is not JSON: expected value at line 1 column 1
+        2 raw 1 a
+        -> 2 note BadFrame { on: ConnectionId(1), problem: "the frame is not JSON: expected value at line 1 column 1" }
+        -> 2 unity 1 error ERR_INVALID_REQUEST: the frame is not JSON: expected value at line 1 column 1
+        2 raw 1 a
+        -> 2 note BadFrame { on: ConnectionId(1), problem: "the frame is not JSON: expected value at line 1 column 1" }
+        -> 2 unity 1 error ERR_INVALID_REQUEST: the frame is not JSON: expected value at line 1 column 1
+        2 raw 1 a
+        -> 2 note BadFrame { on: ConnectionId(1), problem: "the frame is not JSON: expected value at line 1 column 1" }
+        -> 2 unity 1 error ERR_INVALID_REQUEST: the frame is not JSON: expected value at line 1 column 1
+        2 raw 1 a
+        -> 2 note BadFrame { on: ConnectionId(1), problem: "the frame is not JSON: expected value at line 1 column 1" }
+        -> 2 unity 1 error ERR_INVALID_REQUEST: the frame is not JSON: expected value at line 1 column 1
+        3 unity 1 result {"request_id":"req-t-1","status":"maybe"}
+        -> 3 note BadAnswer { request_id: RequestId("req-t-1"), problem: "result: unknown variant `maybe`, expected `ok` or `error`" }
+        -> 3 call 1 ERR_INVALID_RESPONSE unknown retryable retry
+        -> 3 note SessionEnded { on: ConnectionId(1), why: BadFrames }
+        -> 3 unity 1 close 1008 too many bad frames in a row
+    "#,
+    );
+}
+
+#[test]
+fn a_wrong_word_about_retrying_does_not_spoil_an_error() {
+    check(
+        r#"
+        0 ready 1
+        1 call 1 read_console
+        -> 1 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        2 unity 1 error {"request_id":"req-t-1","error":{"code":"ERR_INVALID_PARAMS","message":"m","retryable":"yes"}}
+        -> 2 call 1 ERR_INVALID_PARAMS not_executed final fix_the_call unity=ERR_INVALID_PARAMS
     "#,
     );
 }

@@ -43,7 +43,7 @@ fn an_unanswered_ping_ends_the_session_at_the_timeout() {
         0 ready 1
         -> 3000 unity 1 ping
         7500 unity 1 pong {}
-        -> 7500 note SessionEnded { on: ConnectionId(1), why: "no pong in time" }
+        -> 7500 note SessionEnded { on: ConnectionId(1), why: NoPong }
         -> 7500 unity 1 close 1008 no pong in time
         -> 7500 note FrameIgnored { on: ConnectionId(1) }
         7600 call 1 get_editor_state
@@ -74,7 +74,7 @@ fn a_compiling_editor_that_is_silent_for_longer_has_lost_its_session() {
         show heartbeat
         0 reloading 1
         -> 3000 unity 1 ping
-        -> 63000 note SessionEnded { on: ConnectionId(1), why: "no pong in time" }
+        -> 63000 note SessionEnded { on: ConnectionId(1), why: NoPong }
         -> 63000 unity 1 close 1008 no pong in time
         63001 call 1 get_editor_state
         -> 63001 call 1 ok server=WaitingEditor editor=None connected=false seq=None waiting=Some(Disconnected) queue=0 running=None plugin=None
@@ -109,7 +109,7 @@ fn an_editor_that_starts_to_compile_gets_the_grace_for_a_ping_that_is_on_its_way
         5000 unity 1 editor_status {"state":"compiling","seq":1}
         60000 call 1 get_editor_state
         -> 60000 call 1 ok server=Ready editor=Some(Compiling) connected=true seq=Some(1) waiting=Some(Compiling) queue=0 running=None plugin=Some("1.0.0")
-        -> 63000 note SessionEnded { on: ConnectionId(1), why: "no pong in time" }
+        -> 63000 note SessionEnded { on: ConnectionId(1), why: NoPong }
         -> 63000 unity 1 close 1008 no pong in time
         63001 wait
     "#,
@@ -125,9 +125,25 @@ fn a_dropped_pong_still_answers_its_ping() {
         1 unity 1 editor_status {"state":"ready","seq":5}
         -> 3000 unity 1 ping
         3001 unity 1 pong {"editor_state":"compiling","seq":5}
+        -> 3001 note StaleStatus { seq: 5 }
         -> 6000 unity 1 ping
         7600 call 1 get_editor_state
         -> 7600 call 1 ok server=Ready editor=Some(Ready) connected=true seq=Some(5) waiting=None queue=0 running=None plugin=Some("1.0.0")
+    "#,
+    );
+}
+
+#[test]
+fn a_ready_learnt_from_a_pong_starts_the_heartbeat_afresh() {
+    check(
+        r#"
+        show heartbeat
+        0 compiling 1
+        -> 3000 unity 1 ping
+        3001 tick
+        5000 unity 1 pong {"editor_state":"ready","seq":1}
+        -> 8000 unity 1 ping
+        8001 wait
     "#,
     );
 }

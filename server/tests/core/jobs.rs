@@ -79,7 +79,7 @@ fn a_submission_answered_with_nonsense_is_a_failed_job() {
         -> 1 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
         -> 1 note JobChanged { job: job-t-1, state: Running }
         2 console 1 req-t-1
-        -> 2 note BadAnswer { request_id: RequestId("req-t-1"), problem: "result is no answer to run_tests" }
+        -> 2 note BadAnswer { request_id: RequestId("req-t-1"), problem: "result does not answer run_tests" }
         -> 2 note JobChanged { job: job-t-1, state: Failed }
         3 call 2 get_job_status {"job_id":"job-t-1"}
         -> 3 call 2 ok job-t-1 Failed error=(ERR_INVALID_RESPONSE unknown final inspect_then_retry)
@@ -124,6 +124,7 @@ fn a_submission_that_is_not_answered_fails_and_its_late_acceptance_is_cancelled(
         1 call 2 read_console
         30000 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
         -> 30000 note JobChanged { job: job-t-1, state: Failed }
+        -> 30000 note LaneFreed { request_id: RequestId("req-t-1") }
         -> 30000 note LateAcceptance { request_id: RequestId("req-t-1") }
         -> 30000 unity 1 cancel req-t-3 u1
         30001 call 3 get_job_status {"job_id":"job-t-1"}
@@ -160,7 +161,7 @@ fn a_late_acceptance_on_the_next_session_is_cancelled_too() {
         -> 0 note JobChanged { job: job-t-1, state: Running }
         -> 100 note JobChanged { job: job-t-1, state: Failed }
         200 close 1
-        -> 200 note SessionEnded { on: ConnectionId(1), why: "the socket closed" }
+        -> 200 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         300 ready 2
         301 unity 2 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
         -> 301 note LateAcceptance { request_id: RequestId("req-t-1") }
@@ -257,6 +258,7 @@ fn a_result_that_is_not_a_test_run_is_nonsense() {
         40 call 2 get_job_status {"job_id":"job-t-1"}
         -> 40 unity 1 get_job_status req-t-2 u1
         41 unity 1 job_status {"request_id":"req-t-2","job_id":"u1","state":"succeeded","result":{"summary":7}}
+        -> 41 note BadAnswer { request_id: RequestId("req-t-2"), problem: "summary must be an object" }
         -> 41 note JobChanged { job: job-t-1, state: Failed }
         -> 41 call 2 ok job-t-1 Failed error=(ERR_INVALID_RESPONSE unknown final inspect_then_retry)
     "#,
@@ -281,7 +283,7 @@ fn a_status_of_another_job_or_of_the_wrong_kind_is_a_bad_answer_and_the_job_goes
         50 call 3 get_job_status {"job_id":"job-t-1"}
         -> 50 unity 1 get_job_status req-t-3 u1
         51 console 1 req-t-3
-        -> 51 note BadAnswer { request_id: RequestId("req-t-3"), problem: "result is no answer to get_job_status" }
+        -> 51 note BadAnswer { request_id: RequestId("req-t-3"), problem: "result does not answer get_job_status" }
         -> 51 call 3 ERR_INVALID_RESPONSE unknown final inspect_then_retry
         60 call 4 get_job_status {"job_id":"job-t-1"}
         -> 60 unity 1 get_job_status req-t-4 u1
@@ -390,7 +392,7 @@ fn a_job_at_its_limit_without_unity_ends_in_timeout_at_once_and_the_cancel_is_ke
         -> 0 note JobChanged { job: job-t-1, state: Running }
         10 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
         20 close 1
-        -> 20 note SessionEnded { on: ConnectionId(1), why: "the socket closed" }
+        -> 20 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         -> 500 note JobChanged { job: job-t-1, state: Timeout }
         501 call 2 get_job_status {"job_id":"job-t-1"}
         -> 501 call 2 ok job-t-1 Timeout error=(ERR_REQUEST_TIMEOUT unknown final inspect_then_retry)
@@ -605,6 +607,157 @@ fn whoever_asks_for_a_job_that_ends_meanwhile_is_told_so_at_once() {
         -> 10000 call 2 ok job-t-1 Timeout error=(ERR_REQUEST_TIMEOUT unknown final inspect_then_retry)
         10100 unity 1 job_status {"request_id":"req-t-2","job_id":"u1","state":"succeeded"}
         -> 10100 unity 1 cancel req-t-3 u1
+    "#,
+    );
+}
+
+#[test]
+fn a_status_call_that_waits_hears_of_a_change_that_came_while_it_was_in_line() {
+    check(
+        r#"
+        0 ready 1
+        0 call 1 read_console
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        1 call 2 run_tests
+        -> 1 call 2 ok accepted job-t-1 Queued
+        2 call 3 get_job_status {"job_id":"job-t-1","wait_ms":60000}
+        5 console 1 req-t-1
+        -> 5 call 1 ok {"count":0,"entries":[],"truncated":false}
+        -> 5 unity 1 submit_job req-t-2 run_tests {"mode":"all"} timeout=300000
+        -> 5 note JobChanged { job: job-t-1, state: Running }
+        6 unity 1 submit_job_result {"request_id":"req-t-2","status":"accepted","job_id":"u1"}
+        -> 6 call 3 ok job-t-1 Running
+    "#,
+    );
+}
+
+#[test]
+fn a_short_question_of_an_agent_is_not_the_last_question_of_a_job() {
+    check(
+        r#"
+        0 ready 1
+        0 call 1 run_tests {"timeout_ms":500}
+        -> 0 call 1 ok accepted job-t-1 Queued
+        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=500
+        -> 0 note JobChanged { job: job-t-1, state: Running }
+        10 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
+        490 call 2 read_console
+        -> 490 unity 1 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        495 call 3 get_job_status {"job_id":"job-t-1","timeout_ms":1}
+        510 console 1 req-t-2
+        -> 510 call 2 ok {"count":0,"entries":[],"truncated":false}
+        -> 510 unity 1 get_job_status req-t-3 u1
+        -> 511 note QuestionUnanswered { request_id: RequestId("req-t-3") }
+        -> 511 call 3 ERR_REQUEST_TIMEOUT unknown final inspect_then_retry
+        -> 511 unity 1 get_job_status req-t-4 u1
+        512 tick
+        515 unity 1 job_status {"request_id":"req-t-4","job_id":"u1","state":"succeeded"}
+        -> 515 note JobChanged { job: job-t-1, state: Succeeded }
+    "#,
+    );
+}
+
+#[test]
+fn a_question_from_before_the_limit_is_not_the_last_question_of_a_job() {
+    check(
+        r#"
+        0 ready 1
+        0 call 1 run_tests {"timeout_ms":500}
+        -> 0 call 1 ok accepted job-t-1 Queued
+        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=500
+        -> 0 note JobChanged { job: job-t-1, state: Running }
+        10 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
+        490 call 2 get_job_status {"job_id":"job-t-1"}
+        -> 490 unity 1 get_job_status req-t-2 u1
+        510 unity 1 job_status {"request_id":"req-t-2","job_id":"u1","state":"running"}
+        -> 510 call 2 ok job-t-1 Running
+        -> 510 unity 1 get_job_status req-t-3 u1
+        520 unity 1 job_status {"request_id":"req-t-3","job_id":"u1","state":"running"}
+        -> 520 note JobChanged { job: job-t-1, state: Timeout }
+        -> 520 unity 1 cancel req-t-4 u1
+    "#,
+    );
+}
+
+#[test]
+fn a_job_that_was_accepted_is_never_said_not_to_have_run() {
+    check(
+        r#"
+        0 ready 1
+        0 call 1 run_tests
+        -> 0 call 1 ok accepted job-t-1 Queued
+        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
+        -> 0 note JobChanged { job: job-t-1, state: Running }
+        10 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
+        20 call 2 get_job_status {"job_id":"job-t-1"}
+        -> 20 unity 1 get_job_status req-t-2 u1
+        21 unity 1 job_status {"request_id":"req-t-2","job_id":"u1","state":"failed","error":{"code":"ERR_RECONFIG_IN_PROGRESS","message":"m"}}
+        -> 21 note JobChanged { job: job-t-1, state: Failed }
+        -> 21 call 2 ok job-t-1 Failed error=(ERR_RECONFIG_IN_PROGRESS unknown final inspect_then_retry unity=ERR_RECONFIG_IN_PROGRESS)
+    "#,
+    );
+}
+
+#[test]
+fn a_run_that_waits_is_told_when_its_queued_job_fails() {
+    check(
+        r#"
+        limit compile_grace 3000
+        0 ready 1
+        0 call 1 read_console
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        1 call 2 run_tests {"wait_ms":60000}
+        2 unity 1 editor_status {"state":"compiling","seq":1}
+        3 console 1 req-t-1
+        -> 3 call 1 ok {"count":0,"entries":[],"truncated":false}
+        -> 3002 note JobChanged { job: job-t-1, state: Failed }
+        -> 3002 call 2 ok job-t-1 Failed error=(ERR_COMPILE_TIMEOUT not_executed retryable wait_for_editor)
+        3003 wait
+    "#,
+    );
+}
+
+#[test]
+fn a_submission_that_unity_accepts_after_nonsense_is_cancelled() {
+    check(
+        r#"
+        0 ready 1
+        0 call 1 run_tests
+        -> 0 call 1 ok accepted job-t-1 Queued
+        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
+        -> 0 note JobChanged { job: job-t-1, state: Running }
+        1 console 1 req-t-1
+        -> 1 note BadAnswer { request_id: RequestId("req-t-1"), problem: "result does not answer run_tests" }
+        -> 1 note JobChanged { job: job-t-1, state: Failed }
+        2 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
+        -> 2 note LateAcceptance { request_id: RequestId("req-t-1") }
+        -> 2 unity 1 cancel req-t-2 u1
+    "#,
+    );
+}
+
+#[test]
+fn two_jobs_over_one_loss_are_asked_about_only_when_the_editor_is_ready() {
+    check(
+        r#"
+        0 ready 1
+        0 call 1 run_tests
+        -> 0 call 1 ok accepted job-t-1 Queued
+        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
+        -> 0 note JobChanged { job: job-t-1, state: Running }
+        1 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
+        2 call 2 run_tests
+        -> 2 call 2 ok accepted job-t-2 Queued
+        -> 2 unity 1 submit_job req-t-2 run_tests {"mode":"all"} timeout=300000
+        -> 2 note JobChanged { job: job-t-2, state: Running }
+        3 unity 1 submit_job_result {"request_id":"req-t-2","status":"accepted","job_id":"u2"}
+        4 close 1
+        -> 4 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
+        5 compiling 2
+        6 unity 2 editor_status {"state":"ready","seq":1}
+        -> 6 unity 2 get_job_status req-t-3 u1
+        7 unity 2 job_status {"request_id":"req-t-3","job_id":"u1","state":"running"}
+        -> 7 unity 2 get_job_status req-t-4 u2
     "#,
     );
 }

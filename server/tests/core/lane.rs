@@ -47,6 +47,7 @@ fn an_answer_at_the_timeout_is_too_late_and_frees_the_lane() {
         10000 console 1 req-t-1
         -> 10000 call 1 ERR_REQUEST_TIMEOUT unknown retryable retry
         -> 10000 note LaneFreed { request_id: RequestId("req-t-1") }
+        -> 10000 note AnswerDropped { request_id: RequestId("req-t-1") }
         -> 10000 unity 1 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
     "#,
     );
@@ -79,6 +80,7 @@ fn a_timed_out_request_keeps_the_lane_until_its_late_answer() {
         -> 1600 call 3 ok server=Ready editor=Some(Ready) connected=true seq=Some(0) waiting=Some(Unresponsive) queue=1 running=Some("req-t-1 read_console 1600ms overdue") plugin=Some("1.0.0")
         3000 console 1 req-t-1
         -> 3000 note LaneFreed { request_id: RequestId("req-t-1") }
+        -> 3000 note AnswerDropped { request_id: RequestId("req-t-1") }
         -> 3000 unity 1 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
     "#,
     );
@@ -88,19 +90,21 @@ fn a_timed_out_request_keeps_the_lane_until_its_late_answer() {
 fn calls_behind_a_kept_lane_give_up_after_the_reconnect_window_naming_the_overdue_request() {
     check(
         r#"
+        show messages
         0 ready 1
         0 call 1 read_console {"timeout_ms":1000}
         -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=1000
         1 call 2 read_console
-        -> 1000 call 1 ERR_REQUEST_TIMEOUT unknown retryable retry
+        -> 1000 call 1 ERR_REQUEST_TIMEOUT unknown retryable retry "Unity has not answered within 1 s; it may still run the call: it is safe to repeat the call."
         1500 call 3 read_console
         3499 call 4 get_editor_state
         -> 3499 call 4 ok server=Ready editor=Some(Ready) connected=true seq=Some(0) waiting=Some(Unresponsive) queue=2 running=Some("req-t-1 read_console 3499ms overdue") plugin=Some("1.0.0")
-        -> 3500 call 2 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor overdue=req-t-1
-        -> 4000 call 3 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor overdue=req-t-1
+        -> 3500 call 2 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor overdue=req-t-1 "Unity is still busy with req-t-1, which it has not answered; look at the Editor for a dialog or a long operation, then repeat."
+        -> 4000 call 3 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor overdue=req-t-1 "Unity is still busy with req-t-1, which it has not answered; look at the Editor for a dialog or a long operation, then repeat."
         4001 wait
         4002 console 1 req-t-1
         -> 4002 note LaneFreed { request_id: RequestId("req-t-1") }
+        -> 4002 note AnswerDropped { request_id: RequestId("req-t-1") }
         4003 call 5 read_console
         -> 4003 unity 1 execute req-t-5 read_console {"max_entries":200,"stack_traces":true} timeout=10000
     "#,
@@ -116,7 +120,7 @@ fn a_new_session_frees_a_kept_lane() {
         -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=1000
         -> 1000 call 1 ERR_REQUEST_TIMEOUT unknown retryable retry
         1500 close 1
-        -> 1500 note SessionEnded { on: ConnectionId(1), why: "the socket closed" }
+        -> 1500 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         2000 ready 2 {"plugin_session_id":"a"}
         2001 call 2 read_console
         -> 2001 unity 2 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
@@ -137,7 +141,7 @@ fn an_overdue_request_in_a_living_unity_ends_the_session_after_the_grace() {
         -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=1000
         -> 1000 call 1 ERR_REQUEST_TIMEOUT unknown retryable retry
         61000 call 2 get_editor_state
-        -> 61000 note SessionEnded { on: ConnectionId(1), why: "a request has not been finished in time" }
+        -> 61000 note SessionEnded { on: ConnectionId(1), why: Stuck }
         -> 61000 unity 1 close 4408 a request has not been finished in time
         -> 61000 call 2 ok server=WaitingEditor editor=None connected=false seq=None waiting=Some(Disconnected) queue=0 running=Some("req-t-1 read_console 61000ms overdue") plugin=None
         61500 ready 2
@@ -161,7 +165,7 @@ fn without_pongs_an_overdue_request_is_left_to_the_heartbeat() {
         62000 call 2 get_editor_state
         -> 62000 call 2 ok server=Ready editor=Some(Compiling) connected=true seq=Some(1) waiting=Some(Compiling) queue=0 running=Some("req-t-1 read_console 62000ms overdue") plugin=Some("1.0.0")
         62500 unity 1 pong {}
-        -> 62500 note SessionEnded { on: ConnectionId(1), why: "a request has not been finished in time" }
+        -> 62500 note SessionEnded { on: ConnectionId(1), why: Stuck }
         -> 62500 unity 1 close 4408 a request has not been finished in time
         62501 tick
     "#,
@@ -188,6 +192,7 @@ fn a_kept_lane_serves_control_calls_from_what_is_known() {
         102 call 5 run_tests
         103 console 1 req-t-2
         -> 103 note LaneFreed { request_id: RequestId("req-t-2") }
+        -> 103 note AnswerDropped { request_id: RequestId("req-t-2") }
         -> 103 call 5 ok accepted job-t-2 Queued
         -> 103 unity 1 cancel req-t-6 u1
     "#,
@@ -198,6 +203,7 @@ fn a_kept_lane_serves_control_calls_from_what_is_known() {
 fn an_unanswered_question_frees_the_lane_at_its_timeout() {
     check(
         r#"
+        show messages
         0 ready 1
         0 call 1 run_tests
         -> 0 call 1 ok accepted job-t-1 Queued
@@ -210,7 +216,7 @@ fn an_unanswered_question_frees_the_lane_at_its_timeout() {
         5001 call 4 get_editor_state
         -> 5001 call 4 ok server=Ready editor=Some(Ready) connected=true seq=Some(0) waiting=None queue=1 running=Some("req-t-2 get_job_status 4999ms") plugin=Some("1.0.0")
         -> 5002 note QuestionUnanswered { request_id: RequestId("req-t-2") }
-        -> 5002 call 2 ERR_REQUEST_TIMEOUT unknown final inspect_then_retry
+        -> 5002 call 2 ERR_REQUEST_TIMEOUT unknown final inspect_then_retry "Unity has not answered within 5 s; it may still run the call: look at what has changed before repeating."
         -> 5002 unity 1 execute req-t-3 read_console {"max_entries":200,"stack_traces":true} timeout=10000
         5003 wait
         5004 console 1 req-t-3
@@ -228,7 +234,7 @@ fn the_frame_that_was_not_sent_goes_back_to_its_place() {
         -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
         1 call 2 read_console
         2 notsent 1
-        -> 2 note SessionEnded { on: ConnectionId(1), why: "the socket does not take frames" }
+        -> 2 note SessionEnded { on: ConnectionId(1), why: NotWritable }
         -> 2 unity 1 close 1001 the socket does not take frames
         3 ready 2
         -> 3 unity 2 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
@@ -249,7 +255,7 @@ fn a_call_whose_frame_was_not_sent_and_finds_no_editor_has_not_been_executed() {
         0 call 1 read_console
         -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
         1 close 1
-        -> 1 note SessionEnded { on: ConnectionId(1), why: "the socket closed" }
+        -> 1 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         2 notsent 1
         -> 2501 call 1 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor
         2502 wait
@@ -268,7 +274,7 @@ fn a_submission_that_was_not_sent_is_a_queued_job_again() {
         -> 0 note JobChanged { job: job-t-1, state: Running }
         1 notsent 1
         -> 1 note JobChanged { job: job-t-1, state: Queued }
-        -> 1 note SessionEnded { on: ConnectionId(1), why: "the socket does not take frames" }
+        -> 1 note SessionEnded { on: ConnectionId(1), why: NotWritable }
         -> 1 unity 1 close 1001 the socket does not take frames
         2 call 2 get_job_status {"job_id":"job-t-1"}
         -> 2 call 2 ok job-t-1 Queued
@@ -294,7 +300,7 @@ fn a_question_or_a_cancel_that_was_not_sent_does_no_harm() {
         -> 2 unity 1 get_job_status req-t-2 u1
         3 notsent 1
         -> 3 call 2 ok job-t-1 Running
-        -> 3 note SessionEnded { on: ConnectionId(1), why: "the socket does not take frames" }
+        -> 3 note SessionEnded { on: ConnectionId(1), why: NotWritable }
         -> 3 unity 1 close 1001 the socket does not take frames
         4 ready 2
         -> 4 unity 2 get_job_status req-t-3 u1
@@ -303,10 +309,146 @@ fn a_question_or_a_cancel_that_was_not_sent_does_no_harm() {
         -> 6 call 3 ok job-t-1 CancelRequested
         -> 6 unity 2 cancel req-t-5 u1
         7 notsent 2
-        -> 7 note SessionEnded { on: ConnectionId(2), why: "the socket does not take frames" }
+        -> 7 note SessionEnded { on: ConnectionId(2), why: NotWritable }
         -> 7 unity 2 close 1001 the socket does not take frames
         8 ready 3
         -> 8 unity 3 cancel req-t-6 u1
+    "#,
+    );
+}
+
+#[test]
+fn a_frame_that_comes_back_keeps_its_place_also_in_a_full_queue() {
+    check(
+        r#"
+        limit queue_max 1
+        0 ready 1
+        0 call 1 read_console
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        1 call 2 read_console
+        2 notsent 1
+        -> 2 note SessionEnded { on: ConnectionId(1), why: NotWritable }
+        -> 2 unity 1 close 1001 the socket does not take frames
+        3 call 3 read_console
+        -> 3 call 3 ERR_QUEUE_FULL not_executed retryable retry
+        4 ready 2
+        -> 4 unity 2 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        5 console 2 req-t-1
+        -> 5 call 1 ok {"count":0,"entries":[],"truncated":false}
+        -> 5 unity 2 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+    "#,
+    );
+}
+
+#[test]
+fn a_frame_that_comes_back_lets_a_waiting_newcomer_in() {
+    check(
+        r#"
+        show heartbeat
+        0 ready 1
+        0 call 1 read_console
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        1 ready 2
+        -> 1 note SessionContested { incumbent: ConnectionId(1), newcomer: ConnectionId(2) }
+        -> 1 unity 1 ping
+        2 notsent 1
+        -> 2 note SessionEnded { on: ConnectionId(1), why: NotWritable }
+        -> 2 unity 1 close 1001 the socket does not take frames
+        -> 2 unity 2 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        3 console 2 req-t-1
+        -> 3 call 1 ok {"count":0,"entries":[],"truncated":false}
+    "#,
+    );
+}
+
+#[test]
+fn a_ping_that_comes_back_unsent_ends_the_session_too() {
+    check(
+        r#"
+        show heartbeat
+        0 ready 1
+        3000 tick
+        -> 3000 unity 1 ping
+        3001 notsentping 1
+        -> 3001 note SessionEnded { on: ConnectionId(1), why: NotWritable }
+        -> 3001 unity 1 close 1001 the socket does not take frames
+        3002 call 1 get_editor_state
+        -> 3002 call 1 ok server=WaitingEditor editor=None connected=false seq=None waiting=Some(Disconnected) queue=0 running=None plugin=None
+    "#,
+    );
+}
+
+#[test]
+fn one_tick_before_the_grace_is_over_a_stuck_request_is_still_waited_for() {
+    check(
+        r#"
+        0 ready 1
+        0 call 1 read_console {"timeout_ms":1000}
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=1000
+        -> 1000 call 1 ERR_REQUEST_TIMEOUT unknown retryable retry
+        60999 console 1 req-t-1
+        -> 60999 note LaneFreed { request_id: RequestId("req-t-1") }
+        -> 60999 note AnswerDropped { request_id: RequestId("req-t-1") }
+        61001 call 2 get_editor_state
+        -> 61001 call 2 ok server=Ready editor=Some(Ready) connected=true seq=Some(0) waiting=None queue=0 running=None plugin=Some("1.0.0")
+    "#,
+    );
+}
+
+#[test]
+fn a_stuck_submission_ends_the_session_too() {
+    check(
+        r#"
+        0 ready 1
+        0 call 1 run_tests {"timeout_ms":1000}
+        -> 0 call 1 ok accepted job-t-1 Queued
+        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=1000
+        -> 0 note JobChanged { job: job-t-1, state: Running }
+        -> 1000 note JobChanged { job: job-t-1, state: Failed }
+        -> 61000 note SessionEnded { on: ConnectionId(1), why: Stuck }
+        -> 61000 unity 1 close 4408 a request has not been finished in time
+        61001 call 2 get_editor_state
+        -> 61001 call 2 ok server=WaitingEditor editor=None connected=false seq=None waiting=Some(Disconnected) queue=0 running=Some("req-t-1 run_tests 61001ms overdue") plugin=None
+    "#,
+    );
+}
+
+#[test]
+fn a_late_error_frees_the_lane_of_a_submission() {
+    check(
+        r#"
+        0 ready 1
+        0 call 1 run_tests {"timeout_ms":1000}
+        -> 0 call 1 ok accepted job-t-1 Queued
+        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=1000
+        -> 0 note JobChanged { job: job-t-1, state: Running }
+        -> 1000 note JobChanged { job: job-t-1, state: Failed }
+        1500 unity 1 error {"request_id":"req-t-1","error":{"code":"X","message":"m"}}
+        -> 1500 note LaneFreed { request_id: RequestId("req-t-1") }
+        -> 1500 note AnswerDropped { request_id: RequestId("req-t-1") }
+        1501 call 2 read_console
+        -> 1501 unity 1 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+    "#,
+    );
+}
+
+#[test]
+fn ready_after_a_silent_compile_is_no_pong_and_the_late_answer_still_counts() {
+    check(
+        r#"
+        show heartbeat
+        0 ready 1
+        0 call 1 read_console {"timeout_ms":1000}
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=1000
+        -> 1000 call 1 ERR_REQUEST_TIMEOUT unknown retryable retry
+        2000 unity 1 editor_status {"state":"compiling","seq":1}
+        -> 3000 unity 1 ping
+        62000 unity 1 editor_status {"state":"ready","seq":2}
+        62001 console 1 req-t-1
+        -> 62001 note LaneFreed { request_id: RequestId("req-t-1") }
+        -> 62001 note AnswerDropped { request_id: RequestId("req-t-1") }
+        62002 call 2 read_console
+        -> 62002 unity 1 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
     "#,
     );
 }

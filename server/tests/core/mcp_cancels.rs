@@ -38,6 +38,7 @@ fn the_answer_to_a_cancelled_running_call_is_discarded_and_the_lane_kept_until_t
         -> 4 call 3 ok server=Ready editor=Some(Ready) connected=true seq=Some(0) waiting=Some(Unresponsive) queue=1 running=Some("req-t-1 read_console 3ms overdue") plugin=Some("1.0.0")
         5 console 1 req-t-1
         -> 5 note LaneFreed { request_id: RequestId("req-t-1") }
+        -> 5 note AnswerDropped { request_id: RequestId("req-t-1") }
         -> 5 unity 1 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
     "#,
     );
@@ -139,18 +140,20 @@ fn a_cancel_after_the_answer_or_of_nobody_does_nothing() {
 fn a_call_whose_adapter_breaks_is_told_what_is_true() {
     check(
         r#"
+        show messages
         0 compiling 1
         1 call 1 read_console
         2 broke 1
-        -> 2 call 1 ERR_UNITY_EXECUTION not_executed retryable retry
+        -> 2 call 1 ERR_UNITY_EXECUTION not_executed retryable retry "The server failed before the call was sent to Unity; call again."
         3 unity 1 editor_status {"state":"ready","seq":1}
         4 call 2 read_console
         -> 4 unity 1 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
         5 broke 2
-        -> 5 call 2 ERR_INVALID_RESPONSE unknown retryable retry
+        -> 5 call 2 ERR_INVALID_RESPONSE unknown retryable retry "The server failed while Unity had the call; it is safe to repeat the call."
         6 call 3 read_console
         7 console 1 req-t-2
         -> 7 note LaneFreed { request_id: RequestId("req-t-2") }
+        -> 7 note AnswerDropped { request_id: RequestId("req-t-2") }
         -> 7 unity 1 execute req-t-3 read_console {"max_entries":200,"stack_traces":true} timeout=10000
         8 console 1 req-t-3
         -> 8 call 3 ok {"count":0,"entries":[],"truncated":false}
@@ -158,19 +161,19 @@ fn a_call_whose_adapter_breaks_is_told_what_is_true() {
         -> 9 unity 1 submit_job req-t-4 run_tests {"mode":"all"} timeout=300000
         -> 9 note JobChanged { job: job-t-1, state: Running }
         10 broke 4
-        -> 10 call 4 ERR_INVALID_RESPONSE unknown final inspect_then_retry
+        -> 10 call 4 ERR_INVALID_RESPONSE unknown final inspect_then_retry "The server failed while Unity had the call; look at what has changed before repeating."
         11 unity 1 submit_job_result {"request_id":"req-t-4","status":"accepted","job_id":"u1"}
         -> 11 unity 1 cancel req-t-5 u1
         12 unity 1 cancel_result {"request_id":"req-t-5","status":"rejected"}
         13 call 5 get_job_status {"job_id":"job-t-1"}
         -> 13 unity 1 get_job_status req-t-6 u1
         14 broke 5
-        -> 14 call 5 ERR_INVALID_RESPONSE unknown final inspect_then_retry
+        -> 14 call 5 ERR_INVALID_RESPONSE unknown final inspect_then_retry "The server failed while Unity had the call; look at what has changed before repeating."
         15 unity 1 job_status {"request_id":"req-t-6","job_id":"u1","state":"running"}
         16 call 6 get_job_status {"job_id":"job-t-1","wait_ms":1000}
         -> 16 unity 1 get_job_status req-t-8 u1
         17 broke 6
-        -> 17 call 6 ERR_UNITY_EXECUTION not_executed retryable retry
+        -> 17 call 6 ERR_UNITY_EXECUTION not_executed retryable retry "The server failed before the call was sent to Unity; call again."
         18 broke 99
     "#,
     );
@@ -189,6 +192,43 @@ fn a_run_whose_adapter_breaks_while_its_job_is_queued_withdraws_the_job() {
         -> 3 note JobChanged { job: job-t-1, state: Cancelled }
         4 console 1 req-t-1
         -> 4 call 1 ok {"count":0,"entries":[],"truncated":false}
+    "#,
+    );
+}
+
+#[test]
+fn a_cancelled_run_whose_frame_comes_back_unsent_is_never_sent() {
+    check(
+        r#"
+        0 ready 1
+        0 call 1 run_tests {"wait_ms":60000}
+        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
+        -> 0 note JobChanged { job: job-t-1, state: Running }
+        1 cancel 1
+        -> 1 note CallCancelled { call: CallId(1) }
+        2 notsent 1
+        -> 2 note JobChanged { job: job-t-1, state: Cancelled }
+        -> 2 note SessionEnded { on: ConnectionId(1), why: NotWritable }
+        -> 2 unity 1 close 1001 the socket does not take frames
+        3 ready 2
+    "#,
+    );
+}
+
+#[test]
+fn a_stuck_call_that_was_taken_back_ends_the_session_counted_from_its_own_timeout() {
+    check(
+        r#"
+        0 ready 1
+        0 call 1 read_console {"timeout_ms":1000}
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=1000
+        100 cancel 1
+        -> 100 note CallCancelled { call: CallId(1) }
+        60999 call 2 get_editor_state
+        -> 60999 call 2 ok server=Ready editor=Some(Ready) connected=true seq=Some(0) waiting=Some(Unresponsive) queue=0 running=Some("req-t-1 read_console 60999ms overdue") plugin=Some("1.0.0")
+        -> 61000 note SessionEnded { on: ConnectionId(1), why: Stuck }
+        -> 61000 unity 1 close 4408 a request has not been finished in time
+        61001 wait
     "#,
     );
 }

@@ -51,7 +51,7 @@ fn whoever_waits_for_a_job_hears_how_many_tests_are_done() {
         1020 unity 1 job_status {"request_id":"req-t-2","job_id":"u1","state":"running","progress":{"done":3,"total":20,"current":"Jumps"}}
         -> 1500 call 1 progress Running None None 1500 Some((Running, Some(Progress { done: 3, total: 20, current: Some("Jumps") })))
         1600 close 1
-        -> 1600 note SessionEnded { on: ConnectionId(1), why: "the socket closed" }
+        -> 1600 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         2000 ready 2
         -> 2000 unity 2 get_job_status req-t-3 u1
         2100 unity 2 job_status {"request_id":"req-t-3","job_id":"u1","state":"succeeded"}

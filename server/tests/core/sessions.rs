@@ -127,7 +127,7 @@ fn the_same_editor_with_a_larger_attempt_replaces_its_old_socket_at_once() {
         r#"
         0 ready 1 {"editor_instance_id":"a","connect_attempt_seq":1}
         5 ready 2 {"editor_instance_id":"a","connect_attempt_seq":2}
-        -> 5 note SessionEnded { on: ConnectionId(1), why: "replaced by a newer connection" }
+        -> 5 note SessionEnded { on: ConnectionId(1), why: Replaced }
         -> 5 unity 1 close 1000 replaced by a newer connection
         6 call 1 read_console
         -> 6 unity 2 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
@@ -144,10 +144,10 @@ fn the_same_editor_without_attempts_replaces_its_old_socket_at_once() {
         r#"
         0 ready 1 {"editor_instance_id":"a","connect_attempt_seq":7}
         5 ready 2 {"editor_instance_id":"a"}
-        -> 5 note SessionEnded { on: ConnectionId(1), why: "replaced by a newer connection" }
+        -> 5 note SessionEnded { on: ConnectionId(1), why: Replaced }
         -> 5 unity 1 close 1000 replaced by a newer connection
         6 ready 3 {"editor_instance_id":"a","connect_attempt_seq":1}
-        -> 6 note SessionEnded { on: ConnectionId(2), why: "replaced by a newer connection" }
+        -> 6 note SessionEnded { on: ConnectionId(2), why: Replaced }
         -> 6 unity 2 close 1000 replaced by a newer connection
     "#,
     );
@@ -202,7 +202,7 @@ fn an_incumbent_that_misses_the_probe_is_closed_and_the_newcomer_adopted() {
         -> 100 note SessionContested { incumbent: ConnectionId(1), newcomer: ConnectionId(2) }
         -> 100 unity 1 ping
         600 unity 1 pong {}
-        -> 600 note SessionEnded { on: ConnectionId(1), why: "did not answer while another Editor asked" }
+        -> 600 note SessionEnded { on: ConnectionId(1), why: ProbeUnanswered }
         -> 600 unity 1 close 1000 did not answer while another Editor asked
         -> 600 note SessionBegan { on: ConnectionId(2), plugin_version: "1.0.0" }
         -> 600 unity 2 hello 1.0.0
@@ -225,7 +225,7 @@ fn a_newcomer_is_adopted_as_soon_as_the_incumbent_closes() {
         -> 100 unity 1 ping
         150 unity 2 editor_status {"state":"ready","seq":1}
         200 close 1
-        -> 200 note SessionEnded { on: ConnectionId(1), why: "the socket closed" }
+        -> 200 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         201 call 1 get_editor_state
         -> 201 call 1 ok server=Ready editor=Some(Ready) connected=true seq=Some(1) waiting=None queue=0 running=None plugin=Some("1.0.0")
         202 unity 2 editor_status {"state":"compiling","seq":1}
@@ -267,7 +267,7 @@ fn a_third_editor_is_refused_while_a_newcomer_waits() {
         400 ready 5 {"editor_instance_id":"b","connect_attempt_seq":2}
         -> 400 unity 5 error ERR_INVALID_REQUEST: another Unity websocket session is already active
         -> 400 unity 5 close 1008 no session
-        -> 600 note SessionEnded { on: ConnectionId(1), why: "did not answer while another Editor asked" }
+        -> 600 note SessionEnded { on: ConnectionId(1), why: ProbeUnanswered }
         -> 600 unity 1 close 1000 did not answer while another Editor asked
         601 call 1 get_editor_state
         -> 601 call 1 ok server=Ready editor=Some(Ready) connected=true seq=Some(0) waiting=None queue=0 running=None plugin=Some("1.0.0")
@@ -285,7 +285,7 @@ fn the_incumbents_own_editor_coming_anew_ends_the_contest() {
         -> 100 note SessionContested { incumbent: ConnectionId(1), newcomer: ConnectionId(2) }
         -> 100 unity 1 ping
         200 ready 3 {"editor_instance_id":"a"}
-        -> 200 note SessionEnded { on: ConnectionId(1), why: "replaced by a newer connection" }
+        -> 200 note SessionEnded { on: ConnectionId(1), why: Replaced }
         -> 200 unity 1 close 1000 replaced by a newer connection
         -> 200 unity 2 error ERR_INVALID_REQUEST: another Unity websocket session is already active
         -> 200 unity 2 close 1008 no session
@@ -299,17 +299,18 @@ fn the_incumbents_own_editor_coming_anew_ends_the_contest() {
 fn a_tool_the_plugin_does_not_list_is_an_unknown_command_and_never_sent() {
     check(
         r#"
+        show messages
         0 ready 1
         1 unity 1 capability {"tools":[{"name":"run_tests"}]}
         2 call 1 read_console
-        -> 2 call 1 ERR_UNKNOWN_COMMAND not_executed final fix_the_call
+        -> 2 call 1 ERR_UNKNOWN_COMMAND not_executed final fix_the_call "The Unity plugin does not offer read_console; update the plugin or use another tool."
         3 call 2 run_tests
         -> 3 call 2 ok accepted job-t-1 Queued
         -> 3 unity 1 submit_job req-t-2 run_tests {"mode":"all"} timeout=300000
         -> 3 note JobChanged { job: job-t-1, state: Running }
         4 unity 1 capability {"tools":[{"name":"read_console"}]}
         5 call 3 run_tests
-        -> 5 call 3 ERR_UNKNOWN_COMMAND not_executed final fix_the_call
+        -> 5 call 3 ERR_UNKNOWN_COMMAND not_executed final fix_the_call "The Unity plugin does not offer run_tests; update the plugin or use another tool."
         6 unity 1 submit_job_result {"request_id":"req-t-2","status":"accepted","job_id":"u1"}
         7 call 4 read_console
         -> 7 unity 1 execute req-t-4 read_console {"max_entries":200,"stack_traces":true} timeout=10000
@@ -324,7 +325,7 @@ fn what_a_plugin_offered_is_forgotten_with_its_session() {
         0 ready 1
         1 unity 1 capability {"tools":[]}
         2 close 1
-        -> 2 note SessionEnded { on: ConnectionId(1), why: "the socket closed" }
+        -> 2 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         3 ready 2
         4 call 1 read_console
         -> 4 unity 2 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
@@ -347,6 +348,25 @@ fn a_queued_job_whose_tool_is_withdrawn_fails_without_being_sent() {
         -> 4 note JobChanged { job: job-t-1, state: Failed }
         5 call 3 get_job_status {"job_id":"job-t-1"}
         -> 5 call 3 ok job-t-1 Failed error=(ERR_UNKNOWN_COMMAND not_executed final fix_the_call)
+    "#,
+    );
+}
+
+#[test]
+fn what_a_newcomer_says_of_its_tools_before_it_is_adopted_counts() {
+    check(
+        r#"
+        show heartbeat
+        0 ready 1
+        100 ready 2
+        -> 100 note SessionContested { incumbent: ConnectionId(1), newcomer: ConnectionId(2) }
+        -> 100 unity 1 ping
+        101 unity 2 capability {"tools":[]}
+        600 tick
+        -> 600 note SessionEnded { on: ConnectionId(1), why: ProbeUnanswered }
+        -> 600 unity 1 close 1000 did not answer while another Editor asked
+        601 call 1 read_console
+        -> 601 call 1 ERR_UNKNOWN_COMMAND not_executed final fix_the_call
     "#,
     );
 }

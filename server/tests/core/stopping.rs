@@ -6,6 +6,7 @@ use super::check::check;
 fn everybody_gets_the_answer_that_is_true_and_every_socket_is_closed() {
     check(
         r#"
+        show messages
         0 bound
         1 ready 1
         2 call 1 read_console
@@ -14,22 +15,22 @@ fn everybody_gets_the_answer_that_is_true_and_every_socket_is_closed() {
         4 call 3 cancel_job {"job_id":"job-t-1"}
         5 open 2
         6 stop
-        -> 6 call 1 ERR_UNITY_DISCONNECTED unknown retryable retry
-        -> 6 call 2 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor
-        -> 6 call 3 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor
+        -> 6 call 1 ERR_UNITY_DISCONNECTED unknown retryable retry "The server stopped while Unity had the call; it is safe to repeat the call."
+        -> 6 call 2 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor "The server is stopping and has not run the call; repeat it when the server is back."
+        -> 6 call 3 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor "The server is stopping and has not run the call; repeat it when the server is back."
         -> 6 unity 1 close 1001 the server is stopping
         -> 6 unity 2 close 1001 the server is stopping
         7 call 4 read_console
-        -> 7 call 4 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor
+        -> 7 call 4 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor "The server is stopping and has not run the call; repeat it when the server is back."
         8 call 5 get_job_status {"job_id":"job-t-1"}
-        -> 8 call 5 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor
+        -> 8 call 5 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor "The server is stopping and has not run the call; repeat it when the server is back."
         9 console 1 req-t-1
         -> 9 note FrameIgnored { on: ConnectionId(1) }
         10 close 1
         11 close 2
         -> 11 stopped
         12 call 6 read_console
-        -> 12 call 6 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor
+        -> 12 call 6 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor "The server is stopping and has not run the call; repeat it when the server is back."
     "#,
     );
 }
@@ -113,6 +114,43 @@ fn a_run_whose_job_is_still_queued_has_not_been_executed() {
         -> 3 call 1 ERR_UNITY_DISCONNECTED unknown retryable retry
         -> 3 call 2 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor
         -> 3 unity 1 close 1001 the server is stopping
+    "#,
+    );
+}
+
+#[test]
+fn a_newcomer_is_told_too_and_a_kept_lane_does_not_matter() {
+    check(
+        r#"
+        show heartbeat
+        0 ready 1
+        0 call 1 read_console {"timeout_ms":10}
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10
+        -> 10 call 1 ERR_REQUEST_TIMEOUT unknown retryable retry
+        20 ready 2
+        -> 20 note SessionContested { incumbent: ConnectionId(1), newcomer: ConnectionId(2) }
+        -> 20 unity 1 ping
+        21 stop
+        -> 21 unity 1 close 1001 the server is stopping
+        -> 21 unity 2 close 1001 the server is stopping
+    "#,
+    );
+}
+
+#[test]
+fn a_queued_job_is_not_cancelled_any_more_on_a_stopping_server() {
+    check(
+        r#"
+        0 ready 1
+        0 call 1 read_console
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        1 call 2 run_tests
+        -> 1 call 2 ok accepted job-t-1 Queued
+        2 stop
+        -> 2 call 1 ERR_UNITY_DISCONNECTED unknown retryable retry
+        -> 2 unity 1 close 1001 the server is stopping
+        3 call 3 cancel_job {"job_id":"job-t-1"}
+        -> 3 call 3 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor
     "#,
     );
 }

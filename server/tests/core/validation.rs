@@ -29,6 +29,7 @@ fn defaults_are_filled_in_and_what_unity_does_not_need_stays_here() {
 fn a_call_whose_frame_would_be_too_large_is_refused_and_nothing_sent() {
     check(
         r#"
+        show messages
         limit message_max_bytes 230
         0 ready 1
         1 call 1 read_console {"contains":"0123456789"}
@@ -36,9 +37,9 @@ fn a_call_whose_frame_would_be_too_large_is_refused_and_nothing_sent() {
         2 console 1 req-t-1
         -> 2 call 1 ok {"count":0,"entries":[],"truncated":false}
         3 call 2 read_console {"contains":"012345678901234567890123456789012345678901234567890123456789"}
-        -> 3 call 2 ERR_INVALID_PARAMS not_executed final fix_the_call
+        -> 3 call 2 ERR_INVALID_PARAMS not_executed final fix_the_call "The call takes 231 bytes but the limit is 230; send shorter arguments."
         4 call 3 run_tests {"filter":"012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789"}
-        -> 4 call 3 ERR_INVALID_PARAMS not_executed final fix_the_call
+        -> 4 call 3 ERR_INVALID_PARAMS not_executed final fix_the_call "The call takes 235 bytes but the limit is 230; send shorter arguments."
         5 call 4 get_editor_state
         -> 5 call 4 ok server=Ready editor=Some(Ready) connected=true seq=Some(0) waiting=None queue=0 running=None plugin=Some("1.0.0")
     "#,

@@ -19,10 +19,11 @@ fn without_an_editor_a_call_waits_for_the_reconnect_window() {
 fn without_an_editor_in_time_a_call_has_not_been_executed() {
     check(
         r#"
+        show messages
         0 bound
         1000 call 1 read_console
         3500 ready 1
-        -> 3500 call 1 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor
+        -> 3500 call 1 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor "No Unity Editor was connected for 2.5 s; open the project in Unity, call get_editor_state until it is ready, then repeat."
     "#,
     );
 }
@@ -43,10 +44,11 @@ fn a_compile_is_waited_for_up_to_the_grace() {
 fn a_compile_that_outlasts_the_grace_is_a_compile_timeout() {
     check(
         r#"
+        show messages
         0 reloading 1
         1000 call 1 read_console
         61000 unity 1 editor_status {"state":"ready","seq":1}
-        -> 61000 call 1 ERR_COMPILE_TIMEOUT not_executed retryable wait_for_editor
+        -> 61000 call 1 ERR_COMPILE_TIMEOUT not_executed retryable wait_for_editor "Unity has been reloading for 60 s; call get_editor_state until it is ready, then repeat."
     "#,
     );
 }
@@ -57,7 +59,7 @@ fn a_remembered_compile_gives_the_grace_to_a_call_without_a_session() {
         r#"
         0 compiling 1
         1 close 1
-        -> 1 note SessionEnded { on: ConnectionId(1), why: "the socket closed" }
+        -> 1 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         2 call 1 read_console
         59999 ready 2
         -> 59999 unity 2 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
@@ -73,7 +75,7 @@ fn a_call_that_waited_out_a_compile_is_told_so_before_the_compile_is_forgotten()
         0 call 1 read_console
         0 compiling 1
         0 close 1
-        -> 0 note SessionEnded { on: ConnectionId(1), why: "the socket closed" }
+        -> 0 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         -> 60000 call 1 ERR_COMPILE_TIMEOUT not_executed retryable wait_for_editor
         60001 wait
     "#,
@@ -84,13 +86,14 @@ fn a_call_that_waited_out_a_compile_is_told_so_before_the_compile_is_forgotten()
 fn when_a_compile_is_forgotten_a_call_is_judged_by_the_shorter_limit() {
     check(
         r#"
+        show messages
         0 compiling 1
         1 close 1
-        -> 1 note SessionEnded { on: ConnectionId(1), why: "the socket closed" }
+        -> 1 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         20000 call 1 read_console
         59000 call 2 read_console
-        -> 60000 call 1 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor
-        -> 61500 call 2 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor
+        -> 60000 call 1 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor "No Unity Editor was connected for 40 s; open the project in Unity, call get_editor_state until it is ready, then repeat."
+        -> 61500 call 2 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor "No Unity Editor was connected for 2.5 s; open the project in Unity, call get_editor_state until it is ready, then repeat."
         62000 wait
     "#,
     );
@@ -117,7 +120,7 @@ fn losing_a_compiling_editor_changes_nothing_for_who_waits() {
         1000 call 1 read_console
         30000 unity 1 editor_status {"state":"reloading","seq":1}
         31000 close 1
-        -> 31000 note SessionEnded { on: ConnectionId(1), why: "the socket closed" }
+        -> 31000 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         60999 ready 2
         -> 60999 unity 2 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
     "#,
@@ -156,7 +159,7 @@ fn queued_calls_wait_from_the_moment_the_editor_stops_being_ready() {
         -> 1 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=30000
         2 call 2 read_console
         10000 close 1
-        -> 10000 note SessionEnded { on: ConnectionId(1), why: "the socket closed" }
+        -> 10000 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         12499 call 3 get_editor_state
         -> 12499 call 3 ok server=WaitingEditor editor=None connected=false seq=None waiting=Some(Disconnected) queue=1 running=Some("req-t-1 read_console 12498ms") plugin=None
         -> 12500 call 2 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor
@@ -204,7 +207,7 @@ fn deadlines_are_met_in_their_order_however_late_the_core_is_called() {
         r#"
         0 compiling 1
         1 close 1
-        -> 1 note SessionEnded { on: ConnectionId(1), why: "the socket closed" }
+        -> 1 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         10 call 1 read_console
         59999 call 2 read_console
         70000 late

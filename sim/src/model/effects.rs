@@ -2,12 +2,13 @@
 
 use protocol::{JobState, RequestId, ToUnity};
 use unity_mcp::coordination::{
-    Answer, CancelAnswer, ConnectionId, Effect, ErrorCode, Failure, Guarantee, JobId, Note, Outcome,
+    Answer, CancelAnswer, CancelView, ConnectionId, Effect, ErrorCode, Failure, Guarantee, JobId,
+    Note, Outcome, SessionEnd,
 };
 
 use super::{
-    Ask, Call, CallState, Editor, Expect, JobLife, Lane, Millis, Model, Owed, Place, Verdict, What,
-    Who,
+    Ask, Call, CallState, Editor, Expect, Hello, JobLife, Lane, Millis, Model, Owed, Place,
+    Verdict, What, Who,
 };
 
 impl Model {
@@ -29,7 +30,7 @@ impl Model {
                 }
             }
             Effect::Note(Note::SessionEnded { on, why }) => {
-                self.judge_session_end(now, *on, why)?
+                self.judge_session_end(now, *on, *why)?
             }
             Effect::Note(Note::JobChanged { job, state }) => self.judge_job(now, *job, *state)?,
             Effect::Note(_) => {}
@@ -41,25 +42,29 @@ impl Model {
 
     // Sessions.
 
-    fn judge_session_end(&mut self, now: Millis, on: ConnectionId, why: &str) -> Verdict {
+    fn judge_session_end(&mut self, now: Millis, on: ConnectionId, why: SessionEnd) -> Verdict {
         if self.session != Some(on) {
             return Ok(()); // The socket went by itself, or the model ended it already.
         }
+        let another = self.hellos.keys().any(|other| *other != on.0);
         let justified = match why {
-            "no pong in time" => self.ping_at.is_some_and(|at| now > at),
-            "a request has not been finished in time" => matches!(self.lane, Lane::Kept { .. }),
-            _ => true,
+            SessionEnd::NoPong => self.pong_over_at().is_some_and(|at| at <= now),
+            SessionEnd::Stuck => self.stuck_at().is_some_and(|at| at <= now),
+            SessionEnd::ProbeUnanswered | SessionEnd::Replaced => another,
+            SessionEnd::BadFrames => self.bad_frames >= 10,
+            // The model has ended these itself, when it heard of them.
+            SessionEnd::SocketClosed | SessionEnd::NotWritable => false,
         };
         if !justified {
-            return Err(format!("the session was ended without reason: {why}"));
+            return Err(format!("the session was ended without reason: {why:?}"));
         }
         self.seen.mark(match why {
-            "no pong in time" => "a session ended without pong",
-            "a request has not been finished in time" => "a session ended because Unity was stuck",
-            "did not answer while another Editor asked" => "a newcomer took over",
-            "replaced by a newer connection" => "an Editor replaced itself",
-            "too many bad frames in a row" => "ten bad frames in a row",
-            _ => "a session ended otherwise",
+            SessionEnd::NoPong => "a session ended without pong",
+            SessionEnd::Stuck => "a session ended because Unity was stuck",
+            SessionEnd::ProbeUnanswered => "a newcomer took over",
+            SessionEnd::Replaced => "an Editor replaced itself",
+            SessionEnd::BadFrames => "ten bad frames in a row",
+            SessionEnd::SocketClosed | SessionEnd::NotWritable => "a session ended otherwise",
         });
         self.must_close.push(on);
         self.lose(now);
@@ -70,7 +75,7 @@ impl Model {
         if self.session.is_some() {
             return Err(format!("{on:?} was adopted beside another session"));
         }
-        let Some((hello, seq)) = self.hellos.get(&on.0).cloned() else {
+        let Some(Hello { hello, seq, tools }) = self.hellos.get(&on.0).cloned() else {
             return Err(format!("{on:?} was adopted without a hello"));
         };
         self.must_adopt = None;
@@ -80,6 +85,9 @@ impl Model {
         }
         self.editor = Editor::Seen(hello.state, now);
         self.seq = seq;
+        self.offered = tools;
+        self.heard = true;
+        self.bad_frames = 0;
         self.rest_heartbeat(now);
         let editor = hello.editor_instance_id.map(|id| id.0);
         let session = hello.plugin_session_id.map(|id| id.0);
@@ -153,7 +161,7 @@ impl Model {
         }
     }
 
-    fn unity_of(&self, job: usize) -> Option<&protocol::UnityJobId> {
+    pub(super) fn unity_of(&self, job: usize) -> Option<&protocol::UnityJobId> {
         match &self.jobs.get(job)?.state {
             JobLife::Running { unity, .. } => Some(unity),
             JobLife::Queued | JobLife::Submitting | JobLife::Ended(..) => None,
@@ -288,7 +296,10 @@ impl Model {
             // A job that times out is cancelled in Unity, unless that is under way.
             let under_way = job.cancel_requested && !was_owed;
             if code == Some(ErrorCode::RequestTimeout) && !under_way {
-                self.owed.extend(unity.map(Owed::Orphan));
+                unity
+                    .map(Owed::Orphan)
+                    .into_iter()
+                    .for_each(|orphan| super::owe(&mut self.owed, orphan));
             }
             job.state = JobLife::Ended(state, code);
         }
@@ -355,7 +366,7 @@ impl Model {
     }
 
     /// A report must say what the model knows: the state, and the code of the error.
-    fn check_report(&self, job: usize, outcome: &Outcome) -> Verdict {
+    fn check_report(&mut self, job: usize, outcome: &Outcome) -> Verdict {
         let Ok(Answer::Job(report)) = outcome else {
             return Err(format!("no report: {outcome:?}"));
         };
@@ -363,6 +374,9 @@ impl Model {
             Some(JobLife::Ended(_, code)) => *code,
             Some(JobLife::Queued | JobLife::Submitting | JobLife::Running { .. }) | None => None,
         };
+        if let Some(CancelView::Rejected(failure)) = &report.cancel {
+            self.seen.mark_code(failure.code);
+        }
         let told = report.error.as_ref().map(|failure| failure.code);
         if report.state == self.job_state(job) && told == code {
             return Ok(());

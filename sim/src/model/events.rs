@@ -7,7 +7,8 @@ use protocol::{
 use unity_mcp::coordination::{CancelAnswer, ClosedBy, ConnectionId, ErrorCode, Guarantee};
 
 use super::{
-    Ask, Call, CallState, Editor, Expect, JobLife, Lane, Millis, Model, Owed, Place, What, Who,
+    Ask, Call, CallState, Editor, Expect, Hello, JobLife, Lane, Millis, Model, Owed, Place, What,
+    Who,
 };
 
 /// An answer to a request, whatever message it came in.
@@ -34,6 +35,11 @@ impl Model {
         self.requests += 1;
         self.arrivals += 1;
         let (request, arrival) = (self.requests, self.arrivals);
+        let known = match &ask {
+            Ask::Status { job, .. } => self.job_named(job).map(|job| self.job_state(job)),
+            Ask::Console | Ask::Tests { .. } | Ask::Cancel { .. } | Ask::State => None,
+        };
+        let state = CallState::Lined;
         let call = Call {
             ask: ask.clone(),
             client,
@@ -41,7 +47,8 @@ impl Model {
             arrival,
             arrived: now,
             timeout,
-            state: CallState::Lined,
+            known,
+            state,
         };
         self.calls.insert(id, call);
         if self.stopped && ask != Ask::State {
@@ -110,7 +117,7 @@ impl Model {
         match &mut self.lane {
             Lane::Busy { what: What::Execute(call), request, sent, timeout } if *call == id => {
                 let (request, sent, timeout) = (request.clone(), *sent, *timeout);
-                self.lane = Lane::Kept { request, submission: false, sent, timeout };
+                self.lane = Lane::Kept { request, sent, timeout };
             }
             Lane::Busy { what: What::Status(_, asker), .. } if *asker == Some(id) => *asker = None,
             Lane::Busy { .. } | Lane::Free | Lane::Kept { .. } => {}
@@ -122,7 +129,7 @@ impl Model {
             && !job.cancel_requested
         {
             job.cancel_requested = true;
-            self.owed.push(Owed::Job(index));
+            self.owe(Owed::Job(index));
         }
     }
 
@@ -184,16 +191,18 @@ impl Model {
             Lane::Busy { what: What::Execute(call), .. } => {
                 self.fails(call, ErrorCode::InvalidResponse, Guarantee::Unknown);
             }
-            Lane::Busy { what: What::Submit(job), .. } => {
+            Lane::Busy { what: What::Submit(job), request, .. } => {
+                self.abandoned.push(request);
                 self.ending.push((job, JobState::Failed, Some(ErrorCode::InvalidResponse)));
             }
             Lane::Busy { what: What::Status(job, asker), .. } => {
-                self.question_over(job);
-                if let Some(call) = asker {
-                    self.fails(call, ErrorCode::InvalidResponse, Guarantee::Unknown);
+                if !self.job_state(job).is_terminal() {
+                    self.ending.push((job, JobState::Failed, Some(ErrorCode::InvalidResponse)));
                 }
+                self.expected.extend(asker.map(|call| (call, Expect::Job(job))));
             }
-            Lane::Busy { what: What::Cancel(_), .. } | Lane::Free | Lane::Kept { .. } => {}
+            Lane::Busy { what: What::Cancel(job), .. } => self.cancel_unanswered(job),
+            lane @ (Lane::Free | Lane::Kept { .. }) => self.lane = lane,
         }
     }
 
@@ -217,12 +226,15 @@ impl Model {
             Lane::Busy { what: What::Status(job, asker), .. } => {
                 let (job, asker) = (*job, *asker);
                 self.lane = Lane::Free;
-                self.question_over(job);
                 if let Some(call) = asker {
                     self.expected.push((call, Expect::Job(job)));
                 }
             }
-            Lane::Busy { what: What::Cancel(_), .. } => self.lane = Lane::Free,
+            Lane::Busy { what: What::Cancel(job), .. } => {
+                let job = *job;
+                self.lane = Lane::Free;
+                self.cancel_unanswered(job);
+            }
             Lane::Busy { what: What::Execute(_), .. } => {
                 self.seen.mark("lost with a call in Unity")
             }
@@ -245,24 +257,35 @@ impl Model {
             self.update_gate(now);
         } else if let Ok(FromUnity::Hello(hello)) = frame {
             self.on_hello(on, hello.clone());
-        } else if let Ok(FromUnity::EditorStatus(status)) = frame
-            && let Some((hello, seq)) = self.hellos.get_mut(&on.0)
-            && status.seq > *seq
-        {
-            *seq = status.seq;
-            hello.state = status.state;
+        } else if let Some(waiting) = self.hellos.get_mut(&on.0) {
+            match frame {
+                Ok(FromUnity::EditorStatus(status)) if status.seq > waiting.seq => {
+                    waiting.seq = status.seq;
+                    waiting.hello.state = status.state;
+                }
+                Ok(FromUnity::Capability(offered)) => {
+                    let names = offered.tools.iter().map(|tool| tool.name.clone());
+                    waiting.tools = Some(names.collect());
+                }
+                Ok(_) | Err(_) => {}
+            }
         }
     }
 
     fn on_hello(&mut self, on: ConnectionId, hello: PluginHello) {
         // The first hello of a socket counts.
-        self.hellos.entry(on.0).or_insert((hello, 0));
+        self.hellos.entry(on.0).or_insert(Hello { hello, seq: 0, tools: None });
         if self.session.is_none() && !self.stopped {
             self.must_adopt = Some(on);
         }
     }
 
     fn on_session_frame(&mut self, now: Millis, frame: &Result<FromUnity, DecodeError>) {
+        self.bad_frames = match frame {
+            Ok(FromUnity::Hello(_)) => self.bad_frames + 1,
+            Ok(_) | Err(DecodeError::UnknownType { .. }) => 0,
+            Err(_) => self.bad_frames + 1,
+        };
         match frame.clone() {
             Ok(FromUnity::Hello(_)) => self.seen.mark("a second hello"),
             Ok(FromUnity::Capability(offered)) => {
@@ -270,6 +293,7 @@ impl Model {
             }
             Ok(FromUnity::EditorStatus(status)) => self.on_status(now, status.state, status.seq),
             Ok(FromUnity::Pong(pong)) => {
+                self.heard = true;
                 if let Some(sent) = self.ping_at.take() {
                     self.ping_due = now.max(sent + self.ping_interval());
                 }
@@ -327,6 +351,7 @@ impl Model {
 
     /// The heartbeat starts afresh.
     pub(super) fn rest_heartbeat(&mut self, now: Millis) {
+        self.heard = self.heard && self.ping_at.is_none();
         self.ping_at = None;
         self.ping_due = now + self.ping_interval();
     }
@@ -347,19 +372,21 @@ impl Model {
         match lane {
             Lane::Busy { what, sent, .. } => match what {
                 What::Execute(call) => self.execute_answered(call, answer),
-                What::Submit(job) => self.submit_answered(job, sent, answer),
-                What::Status(job, asker) => self.status_answered(job, asker, answer),
+                What::Submit(job) => self.submit_answered(request, job, sent, answer),
+                What::Status(job, asker) => self.status_answered(job, sent, asker, answer),
                 What::Cancel(job) => self.cancel_answered(job, answer),
             },
-            Lane::Kept { submission: false, .. } => self.seen.mark("a late answer freed the lane"),
-            Lane::Kept { submission: true, .. } | Lane::Free => {
+            lane @ (Lane::Kept { .. } | Lane::Free) => {
+                if let Lane::Kept { .. } = lane {
+                    self.seen.mark("a late answer freed the lane");
+                }
                 let known = self.abandoned.len();
                 self.abandoned.retain(|abandoned| abandoned != request);
                 if let Answer::Accepted(unity) = answer
                     && self.abandoned.len() < known
                 {
                     self.seen.mark("a late acceptance was cancelled");
-                    self.owed.push(Owed::Orphan(unity));
+                    self.owe(Owed::Orphan(unity));
                 }
             }
         }
@@ -385,7 +412,7 @@ impl Model {
         }
     }
 
-    fn submit_answered(&mut self, index: usize, sent: Millis, answer: Answer) {
+    fn submit_answered(&mut self, request: &RequestId, index: usize, sent: Millis, answer: Answer) {
         match answer {
             Answer::Accepted(unity) => {
                 if let Some(job) = self.jobs.get_mut(index) {
@@ -395,15 +422,17 @@ impl Model {
             }
             Answer::Error(error) => {
                 let (code, _) = meaning(&error);
+                self.abandoned.push(request.clone());
                 self.ending.push((index, JobState::Failed, Some(code)));
             }
             Answer::Result(_) | Answer::Status(_) | Answer::Cancel(_) | Answer::Broken => {
+                self.abandoned.push(request.clone());
                 self.ending.push((index, JobState::Failed, Some(ErrorCode::InvalidResponse)));
             }
         }
     }
 
-    fn status_answered(&mut self, job: usize, asker: Option<u64>, answer: Answer) {
+    fn status_answered(&mut self, job: usize, asked: Millis, asker: Option<u64>, answer: Answer) {
         if self.job_state(job).is_terminal() {
             return; // It ended meanwhile, and whoever asked has been told.
         }
@@ -413,10 +442,12 @@ impl Model {
         });
         let failed = match answer {
             Answer::Status(status) if Some(&status.job_id) == unity.as_ref() => {
+                let error = status.error.map(|error| meaning(&error).0);
                 if status.state.is_terminal() {
-                    self.ending.push((job, status.state, None));
-                } else {
-                    self.question_over(job);
+                    self.ending.push((job, status.state, error));
+                } else if self.is_over_limit(job, asked) {
+                    let code = Some(ErrorCode::RequestTimeout);
+                    self.ending.push((job, JobState::Timeout, code));
                 }
                 None
             }
@@ -432,9 +463,7 @@ impl Model {
             | Answer::Cancel(_)
             | Answer::Broken => Some((ErrorCode::InvalidResponse, Guarantee::Unknown)),
         };
-        if failed.is_some() {
-            self.question_over(job);
-        }
+
         match (asker, failed) {
             (Some(call), Some((code, guarantee))) => self.fails(call, code, guarantee),
             (Some(call), None) => self.expected.push((call, Expect::Job(job))),
@@ -443,14 +472,11 @@ impl Model {
     }
 
     fn cancel_answered(&mut self, job: Option<usize>, answer: Answer) {
-        let Some(index) = job else { return };
-        let ended = self.job_state(index).is_terminal();
+        let Some(index) = job.filter(|job| !self.job_state(*job).is_terminal()) else { return };
         let rejected = match answer {
             Answer::Cancel(CancelStatus::Cancelled) => {
                 self.seen.mark("Unity cancelled at once");
-                if !ended {
-                    self.ending.push((index, JobState::Cancelled, None));
-                }
+                self.ending.push((index, JobState::Cancelled, None));
                 false
             }
             Answer::Cancel(CancelStatus::CancelRequested) => {
@@ -459,7 +485,10 @@ impl Model {
             }
             Answer::Cancel(CancelStatus::Rejected) => true,
             Answer::Error(error) => error.code != "ERR_JOB_NOT_FOUND",
-            Answer::Result(_) | Answer::Accepted(_) | Answer::Status(_) | Answer::Broken => false,
+            Answer::Result(_) | Answer::Accepted(_) | Answer::Status(_) | Answer::Broken => {
+                self.cancel_unanswered(Some(index));
+                false
+            }
         };
         if rejected && let Some(job) = self.jobs.get_mut(index) {
             self.seen.mark("Unity refused a cancel");
@@ -467,9 +496,63 @@ impl Model {
         }
     }
 
+    /// Nobody knows whether Unity heard: another may be sent.
+    pub(super) fn cancel_unanswered(&mut self, job: Option<usize>) {
+        if let Some(job) = job.and_then(|job| self.jobs.get_mut(job)) {
+            job.cancel_requested = false;
+        }
+    }
+
+    /// Whether an answer that was asked for at this time is the last word on a job.
+    fn is_over_limit(&self, job: usize, asked: Millis) -> bool {
+        match self.jobs.get(job).map(|job| &job.state) {
+            Some(JobLife::Running { last_question: Some(since), .. }) => asked >= *since,
+            Some(_) | None => false,
+        }
+    }
+
+    /// A cancel comes back: it is owed again, by the name Unity knows.
+    fn owe_again(&mut self, target: &UnityJobId) {
+        let running = |job: &usize| self.unity_of(*job) == Some(target);
+        match (0..self.jobs.len()).find(running) {
+            Some(index) => {
+                if let Some(job) = self.jobs.get_mut(index) {
+                    job.cancel_requested = true;
+                }
+                self.owe(Owed::Job(index));
+            }
+            None => self.owe(Owed::Orphan(target.clone())),
+        }
+    }
+
     /// Not a byte of this frame was written.
-    pub(crate) fn on_not_sent(&mut self, now: Millis, frame: &ToUnity) {
+    pub(crate) fn on_not_sent(&mut self, now: Millis, on: ConnectionId, frame: &ToUnity) {
         self.seen.mark("a frame came back unsent");
+        let request = match frame {
+            ToUnity::Execute(frame) => Some(&frame.request_id),
+            ToUnity::SubmitJob(frame) => Some(&frame.request_id),
+            ToUnity::GetJobStatus(frame) => Some(&frame.request_id),
+            ToUnity::Cancel(frame) => Some(&frame.request_id),
+            ToUnity::Hello(_) | ToUnity::Capability(_) | ToUnity::Ping(_) | ToUnity::Error(_) => {
+                None
+            }
+        };
+        let held = request.is_some_and(|request| self.holds(request));
+        if let ToUnity::Cancel(frame) = frame {
+            frame.target_job_id.iter().for_each(|target| self.owe_again(target));
+        }
+        if held {
+            self.give_back();
+        }
+        if self.session == Some(on) {
+            self.must_close.push(on);
+            self.lose(now);
+        }
+        self.update_gate(now);
+    }
+
+    /// What is in the lane goes back to where it was.
+    fn give_back(&mut self) {
         match std::mem::replace(&mut self.lane, Lane::Free) {
             Lane::Busy { what: What::Execute(id), .. } => {
                 if let Some(call) = self.calls.get_mut(&id) {
@@ -482,28 +565,18 @@ impl Model {
                 if let Some(job) = self.jobs.get_mut(index) {
                     job.state = JobLife::Queued;
                     let (arrival, arrived) = (job.arrival, job.arrived);
-                    self.back_in_line(Place { arrival, arrived, who: Who::Job(index) });
+                    if job.cancel_requested {
+                        self.ending.push((index, JobState::Cancelled, None));
+                    } else {
+                        self.back_in_line(Place { arrival, arrived, who: Who::Job(index) });
+                    }
                 }
             }
             Lane::Busy { what: What::Status(job, asker), .. } => {
-                self.question_over(job);
-                if let Some(call) = asker {
-                    self.expected.push((call, Expect::Job(job)));
-                }
+                self.expected.extend(asker.map(|call| (call, Expect::Job(job))));
             }
-            Lane::Busy { what: What::Cancel(job), .. } => {
-                if let ToUnity::Cancel(frame) = frame {
-                    let orphan = frame.target_job_id.clone().map(Owed::Orphan);
-                    self.owed.extend(job.map(Owed::Job).or(orphan));
-                }
-            }
-            lane @ (Lane::Free | Lane::Kept { .. }) => self.lane = lane,
+            Lane::Busy { what: What::Cancel(_), .. } | Lane::Free | Lane::Kept { .. } => {}
         }
-        if self.session.is_some() {
-            self.must_close.extend(self.session);
-            self.lose(now);
-        }
-        self.update_gate(now);
     }
 
     fn back_in_line(&mut self, place: Place) {

@@ -21,8 +21,8 @@ pub(crate) type Verdict = Result<(), String>;
 pub(crate) struct Model {
     limits: Limits,
     session: Option<ConnectionId>,
-    /// Hellos that were said, by socket, with the seq of later statuses.
-    hellos: BTreeMap<u64, (PluginHello, u64)>,
+    /// Hellos that were said, by socket.
+    hellos: BTreeMap<u64, Hello>,
     /// A hello that must be answered in this very step, for there is no session.
     must_adopt: Option<ConnectionId>,
     /// Sessions the server ended: each must be closed in the same step.
@@ -32,6 +32,9 @@ pub(crate) struct Model {
     /// The oldest ping without a pong, or when the next is due.
     ping_at: Option<Millis>,
     ping_due: Millis,
+    /// The last ping was answered, and not just forgiven.
+    heard: bool,
+    bad_frames: u32,
     editor: Editor,
     seq: u64,
     offered: Option<Vec<String>>,
@@ -57,6 +60,14 @@ pub(crate) struct Model {
     pub(crate) seen: Seen,
 }
 
+/// What a socket has said before it became the session.
+#[derive(Clone, Debug)]
+struct Hello {
+    hello: PluginHello,
+    seq: u64,
+    tools: Option<Vec<String>>,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Editor {
     Unknown,
@@ -68,7 +79,7 @@ enum Editor {
 enum Lane {
     Free,
     Busy { request: RequestId, what: What, sent: Millis, timeout: Millis },
-    Kept { request: RequestId, submission: bool, sent: Millis, timeout: Millis },
+    Kept { request: RequestId, sent: Millis, timeout: Millis },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,6 +121,8 @@ struct Call {
     arrival: u64,
     arrived: Millis,
     timeout: Millis,
+    /// The state of the job it asks about, when it came.
+    known: Option<JobState>,
     state: CallState,
 }
 
@@ -171,6 +184,8 @@ impl Model {
             lost_at: None,
             ping_at: None,
             ping_due: 0,
+            heard: true,
+            bad_frames: 0,
             editor: Editor::Unknown,
             seq: 0,
             offered: None,
@@ -242,8 +257,19 @@ impl Model {
         }
     }
 
+    /// A cancel of one target is owed once.
+    fn owe(&mut self, cancel: Owed) {
+        owe(&mut self.owed, cancel);
+    }
+
     fn active_jobs(&self) -> usize {
         let open = self.jobs.iter().filter(|job| !matches!(job.state, JobLife::Ended(..))).count();
         open - self.ending.len() // Those have ended, though nobody has said so yet.
+    }
+}
+
+fn owe(owed: &mut Vec<Owed>, cancel: Owed) {
+    if !owed.contains(&cancel) {
+        owed.push(cancel);
     }
 }

@@ -52,7 +52,7 @@ impl Model {
         Some(self.lost_at? + window)
     }
 
-    fn pong_over_at(&self) -> Option<Millis> {
+    pub(super) fn pong_over_at(&self) -> Option<Millis> {
         let limit = match self.editor_state() {
             Some(EditorState::Ready) => Self::millis(self.limits.heartbeat_timeout),
             Some(EditorState::Compiling | EditorState::Reloading) | None => self.grace(),
@@ -60,7 +60,7 @@ impl Model {
         Some(self.ping_at? + limit)
     }
 
-    fn stuck_at(&self) -> Option<Millis> {
+    pub(super) fn stuck_at(&self) -> Option<Millis> {
         match self.lane {
             Lane::Kept { sent, timeout, .. } if self.session.is_some() => {
                 Some(sent + timeout + self.grace())
@@ -140,8 +140,7 @@ impl Model {
         let Lane::Busy { request, what, sent, timeout } = self.lane.clone() else { return };
         self.lane = match what {
             What::Execute(_) | What::Submit(_) => {
-                let submission = matches!(what, What::Submit(_));
-                Lane::Kept { request: request.clone(), submission, sent, timeout }
+                Lane::Kept { request: request.clone(), sent, timeout }
             }
             What::Status(..) | What::Cancel(_) => Lane::Free,
         };
@@ -152,23 +151,16 @@ impl Model {
                 self.abandoned.push(request);
                 self.ending.push((job, JobState::Failed, Some(ErrorCode::RequestTimeout)));
             }
-            What::Status(job, asker) => {
+            What::Status(_, asker) => {
                 self.seen.mark("a question timed out");
-                self.question_over(job);
                 if let Some(call) = asker {
                     self.fails(call, ErrorCode::RequestTimeout, Guarantee::Unknown);
                 }
             }
-            What::Cancel(_) => self.seen.mark("a cancel was not answered"),
-        }
-    }
-
-    /// A question was answered without an end, or not at all: out of time is out of time.
-    pub(super) fn question_over(&mut self, job: usize) {
-        if let Some(Job { state: JobLife::Running { last_question: Some(_), .. }, .. }) =
-            self.jobs.get(job)
-        {
-            self.ending.push((job, JobState::Timeout, Some(ErrorCode::RequestTimeout)));
+            What::Cancel(job) => {
+                self.seen.mark("a cancel was not answered");
+                self.cancel_unanswered(job);
+            }
         }
     }
 
@@ -177,7 +169,10 @@ impl Model {
         self.seen.mark("a reconnect window closed");
         self.give_up_trip(ErrorCode::ReconnectTimeout);
         for job in 0..self.jobs.len() {
-            if let Some(Job { state: JobLife::Running { .. }, .. }) = self.jobs.get(job) {
+            if let Some(Job { state: JobLife::Running { unity, .. }, .. }) = self.jobs.get(job) {
+                if self.owed.contains(&Owed::Job(job)) {
+                    self.owe(Owed::Orphan(unity.clone()));
+                }
                 self.ending.push((job, JobState::Failed, Some(ErrorCode::ReconnectTimeout)));
             }
         }
@@ -309,7 +304,8 @@ impl Model {
         if lane_free && self.closed_since.is_none() && !self.line.is_empty() {
             return Err("the lane is free and Unity ready, but nothing was sent".into());
         }
-        if self.line.len() > self.limits.queue_max {
+        // One more where a frame came back after its place was taken.
+        if self.line.len() > self.limits.queue_max + 1 {
             return Err(format!("{} calls wait or are queued", self.line.len()));
         }
         let target_known = |owed: &Owed| match owed {
@@ -328,8 +324,8 @@ impl Model {
                     now >= until || self.job_state(job).is_terminal()
                 }
                 (Ask::Status { job, wait }, CallState::Lined) if self.control_moves() => {
-                    let news =
-                        self.job_named(job).is_none_or(|job| self.job_state(job).is_terminal());
+                    let state = self.job_named(job).map(|job| self.job_state(job));
+                    let news = state.is_none_or(JobState::is_terminal) || state != call.known;
                     news || now >= call.arrived + wait
                 }
                 (Ask::Cancel { .. }, CallState::Lined) => self.control_moves(),
@@ -349,10 +345,11 @@ impl Model {
             return Err("a pong is missing but the session goes on".into());
         }
         let answered = self.ping_at.is_none();
+        let heard = answered && self.heard;
         if self.session.is_some() && answered && now > self.ping_due {
             return Err("a ping is due and was not sent".into());
         }
-        if answered && self.stuck_at().is_some_and(|at| at < now) {
+        if heard && self.stuck_at().is_some_and(|at| at < now) {
             return Err("an overdue request blocks a living Unity and the session goes on".into());
         }
         Ok(())

@@ -1,15 +1,15 @@
-//! What Unity answers, and what that means for whoever waits.
+//! What Unity answers, or fails to answer, and what that means for whoever waits.
 
 use protocol::{
-    CancelStatus, ErrorBody, ExecuteOutcome, JobStatus, Json, RequestId, ToUnity, UnityJobId,
+    CancelStatus, ErrorBody, ExecuteOutcome, JobStatus, RequestId, ToUnity, UnityJobId,
 };
 
-use super::super::event::{Answer, Note};
+use super::super::event::{Answer, Note, SessionEnd};
 use super::super::failure::Failure;
 use super::super::ids::{CallId, ConnectionId, JobId};
 use super::super::request_scheduler::{Lane, Purpose, Trip};
+use super::super::stores::connection::Role;
 use super::super::time::Timestamp;
-use super::super::tool_catalog::{Route, Tool};
 use super::ExecutionCoordinator;
 use super::jobs::is_unknown_job;
 
@@ -47,11 +47,9 @@ impl ExecutionCoordinator {
         }
         match self.scheduler.free_lane() {
             Lane::Free => {}
-            Lane::Kept { submission, .. } => {
-                if submission {
-                    return self.on_stray_answer(request_id, answer);
-                }
-                self.note(Note::LaneFreed { request_id });
+            Lane::Kept { .. } => {
+                self.note(Note::LaneFreed { request_id: request_id.clone() });
+                self.on_stray_answer(request_id, answer);
             }
             Lane::Taken { trip, purpose } => match purpose {
                 Purpose::Execute { call } => self.on_execute_answer(&trip, call, answer),
@@ -66,7 +64,7 @@ impl ExecutionCoordinator {
 
     /// Nobody waits for it; but a job that Unity accepts too late must not go on running there.
     fn on_stray_answer(&mut self, request_id: RequestId, answer: UnityAnswer) {
-        let abandoned = self.cancels.was_abandoned(&request_id);
+        let abandoned = self.cancels.take_abandoned(&request_id);
         match answer {
             UnityAnswer::Accepted(unity_id) if abandoned => {
                 self.note(Note::LateAcceptance { request_id });
@@ -84,7 +82,8 @@ impl ExecutionCoordinator {
     fn on_execute_answer(&mut self, trip: &Trip, call: CallId, answer: UnityAnswer) {
         let outcome = match answer {
             UnityAnswer::Result(ExecuteOutcome::Ok(result)) => {
-                match check_answer(trip.tool, &result) {
+                let tool = self.scheduler.call(call).map(|call| call.tool);
+                match tool.map_or(Ok(()), |tool| tool.check_answer(&result)) {
                     Ok(()) => Ok(Answer::Unity(result)),
                     Err(problem) => Err(self.bad_answer(trip, problem)),
                 }
@@ -103,20 +102,20 @@ impl ExecutionCoordinator {
     }
 
     fn on_submit_answer(&mut self, now: Timestamp, trip: &Trip, job: JobId, answer: UnityAnswer) {
-        match answer {
+        let failure = match answer {
             UnityAnswer::Accepted(unity_id) => {
-                self.jobs.on_accepted(now, job, unity_id, trip.sent_at, &self.limits);
+                let sent_at = trip.sent_at;
+                return self.jobs.on_accepted(now, job, unity_id, sent_at, &self.limits);
             }
-            UnityAnswer::Error(error) => self.fail_job(job, Failure::refused(error)),
-            UnityAnswer::Broken { problem } => {
-                let failure = self.bad_answer(trip, problem);
-                self.fail_job(job, failure);
-            }
+            UnityAnswer::Error(error) => Failure::refused(error),
+            UnityAnswer::Broken { problem } => self.bad_answer(trip, problem),
             other @ (UnityAnswer::Result(_) | UnityAnswer::Status(_) | UnityAnswer::Cancel(_)) => {
-                let failure = self.wrong_type(trip, &other);
-                self.fail_job(job, failure);
+                self.wrong_type(trip, &other)
             }
-        }
+        };
+        // Should it be accepted after all, it must not run for nobody.
+        self.cancels.abandon(trip.request_id.clone(), &self.limits);
+        self.fail_job(job, failure);
     }
 
     fn on_status_answer(
@@ -130,38 +129,35 @@ impl ExecutionCoordinator {
         if self.is_terminal(job) {
             return; // It ended meanwhile, and whoever asked has been told.
         }
-        let failure = match answer {
+        let outcome = match answer {
             UnityAnswer::Status(status) if self.jobs.unity_id(job) == Some(&status.job_id) => {
-                self.on_job_status(now, job, status);
-                return self.answer_asker(asker, job);
+                self.on_job_status(now, trip.sent_at, job, status);
+                Ok(())
             }
             UnityAnswer::Error(error) if is_unknown_job(&error) => {
-                self.on_job_unknown_to_unity(job, error);
-                return self.answer_asker(asker, job);
+                self.fail_job(job, Failure::job_forgotten(error));
+                Ok(())
             }
-            UnityAnswer::Error(error) => Failure::refused(error),
-            UnityAnswer::Broken { problem } => self.bad_answer(trip, problem),
-            UnityAnswer::Status(_) => self.bad_answer(trip, "it names another job".to_owned()),
+            UnityAnswer::Error(error) => Err(Failure::refused(error)),
+            UnityAnswer::Broken { problem } => Err(self.bad_answer(trip, problem)),
+            UnityAnswer::Status(_) => Err(self.bad_answer(trip, "it names another job".to_owned())),
             other
             @ (UnityAnswer::Result(_) | UnityAnswer::Accepted(_) | UnityAnswer::Cancel(_)) => {
-                self.wrong_type(trip, &other)
+                Err(self.wrong_type(trip, &other))
             }
         };
-        self.on_question_over(now, job);
-        if let Some(call) = asker {
-            self.reply(call, Err(failure));
+        if outcome.is_err() {
+            self.on_question_over(now, job);
         }
-    }
-
-    /// Tells the asker what is known now.
-    pub(super) fn answer_asker(&mut self, asker: Option<CallId>, job: JobId) {
-        if let (Some(call), Some(report)) = (asker, self.jobs.report(job)) {
-            self.reply(call, Ok(Answer::Job(Box::new(report))));
+        match (asker, outcome) {
+            (None, _) => {}
+            (Some(call), Ok(())) => self.reply_report(call, job),
+            (Some(call), Err(failure)) => self.reply(call, Err(failure)),
         }
     }
 
     fn on_cancel_answer(&mut self, trip: &Trip, job: Option<JobId>, answer: UnityAnswer) {
-        let Some(job) = job else { return };
+        let Some(job) = job.filter(|job| !self.is_terminal(*job)) else { return };
         match answer {
             UnityAnswer::Cancel(CancelStatus::Cancelled) => self.on_cancelled_in_unity(job),
             UnityAnswer::Cancel(CancelStatus::CancelRequested) => self.poll_soon(job),
@@ -170,10 +166,12 @@ impl ExecutionCoordinator {
             UnityAnswer::Error(error) => self.on_cancel_refused(job, Some(error)),
             UnityAnswer::Broken { problem } => {
                 self.bad_answer(trip, problem);
+                self.on_cancel_unanswered(Some(job));
             }
             other
             @ (UnityAnswer::Result(_) | UnityAnswer::Accepted(_) | UnityAnswer::Status(_)) => {
                 self.wrong_type(trip, &other);
+                self.on_cancel_unanswered(Some(job));
             }
         }
     }
@@ -184,67 +182,102 @@ impl ExecutionCoordinator {
     }
 
     fn wrong_type(&mut self, trip: &Trip, answer: &UnityAnswer) -> Failure {
-        self.bad_answer(trip, format!("{} is no answer to {}", answer.name(), trip.tool.name))
+        self.bad_answer(trip, format!("{} does not answer {}", answer.name(), trip.tool_name))
     }
 
-    /// Unity's answer was too large to read: whoever waits for the lane must ask for less.
-    pub(super) fn on_answer_too_large(&mut self, now: Timestamp) {
-        let failure = Failure::answer_too_large(self.limits.message_max_bytes);
-        match self.scheduler.free_lane() {
-            Lane::Taken { purpose: Purpose::Execute { call }, .. } => {
-                self.reply(call, Err(failure))
+    // No answer.
+
+    /// The one end of a round trip without a good answer: whoever waits for it gets the failure.
+    pub(super) fn fail_trip(
+        &mut self,
+        now: Timestamp,
+        trip: Trip,
+        purpose: Purpose,
+        failure: Failure,
+    ) {
+        match purpose {
+            Purpose::Execute { call } => self.reply(call, Err(failure)),
+            Purpose::Submit { job } => {
+                self.cancels.abandon(trip.request_id, &self.limits);
+                self.fail_job(job, failure);
             }
-            Lane::Taken { purpose: Purpose::Submit { job }, .. } => self.fail_job(job, failure),
-            Lane::Taken { purpose: Purpose::Status { job, asker }, .. } => {
+            Purpose::Status { job, asker } => {
+                self.note(Note::QuestionUnanswered { request_id: trip.request_id });
                 self.on_question_over(now, job);
                 if let Some(call) = asker {
                     self.reply(call, Err(failure));
                 }
             }
-            Lane::Taken { purpose: Purpose::Cancel { .. }, .. }
+            Purpose::Cancel { job } => {
+                self.note(Note::QuestionUnanswered { request_id: trip.request_id });
+                self.on_cancel_unanswered(job);
+            }
+        }
+    }
+
+    /// Unity will not answer what is in the lane: the lane is free.
+    pub(super) fn give_up_trip(&mut self, now: Timestamp, failure: Failure) {
+        if let Lane::Taken { trip, purpose } = self.scheduler.free_lane() {
+            self.fail_trip(now, trip, purpose, failure);
+        }
+    }
+
+    /// The session is lost. What Unity was sent to do is held; a mere question is not.
+    pub(super) fn drop_question(&mut self, now: Timestamp) {
+        match self.scheduler.lane() {
+            Lane::Taken { purpose: Purpose::Status { job, asker }, .. } => {
+                let (job, asker) = (*job, *asker);
+                self.scheduler.free_lane();
+                self.on_question_over(now, job);
+                if let Some(call) = asker {
+                    self.reply_report(call, job);
+                }
+            }
+            Lane::Taken { purpose: Purpose::Cancel { job }, .. } => {
+                let job = *job;
+                self.scheduler.free_lane();
+                self.on_cancel_unanswered(job);
+            }
+            Lane::Taken { purpose: Purpose::Execute { .. } | Purpose::Submit { .. }, .. }
             | Lane::Free
             | Lane::Kept { .. } => {}
         }
     }
 
-    /// Not a byte of the frame was written: its owner is back where it was.
+    /// Not a byte of the frame was written: its owner is back where it was, and the session is as
+    /// good as gone, though nobody has said so yet.
     pub(super) fn on_not_sent(&mut self, now: Timestamp, on: ConnectionId, frame: ToUnity) {
-        let Some(request_id) = request_id_of(&frame) else { return };
-        if !self.scheduler.holds(request_id) {
-            return;
+        if request_id_of(&frame).is_some_and(|id| self.scheduler.holds(id)) {
+            self.return_frame(now, frame);
+        } else if let ToUnity::Cancel(frame) = frame {
+            self.return_cancel(frame); // The loss of its session was reported first.
         }
-        match (self.scheduler.free_lane(), frame) {
-            (Lane::Taken { purpose: Purpose::Execute { call }, .. }, frame) => {
-                self.scheduler.return_call(call, frame);
-            }
-            (Lane::Taken { purpose: Purpose::Submit { job }, .. }, frame) => {
-                if let Some((ticket, arrived)) =
-                    self.jobs.get(job).map(|job| (job.ticket, job.arrived))
-                {
-                    self.scheduler.return_job(ticket, arrived, job);
+        if self.link.role(on) == Role::Session {
+            self.end_session(now, on, SessionEnd::NotWritable);
+        }
+    }
+
+    fn return_frame(&mut self, now: Timestamp, frame: ToUnity) {
+        let Lane::Taken { purpose, .. } = self.scheduler.free_lane() else { return };
+        match (purpose, frame) {
+            (Purpose::Execute { call }, frame) => self.scheduler.return_call(call, frame),
+            (Purpose::Submit { job }, frame) => {
+                if let Some(record) = self.jobs.get(job) {
+                    self.scheduler.return_job(record.ticket, record.arrived, job);
                     self.jobs.return_to_queue(job, frame);
-                    self.announce(job);
+                    self.on_back_in_queue(job);
                 }
             }
-            (Lane::Taken { purpose: Purpose::Status { job, asker }, .. }, _) => {
+            (Purpose::Status { job, asker }, _) => {
                 self.on_question_over(now, job);
-                self.answer_asker(asker, job);
+                if let Some(call) = asker {
+                    self.reply_report(call, job);
+                }
             }
-            (Lane::Taken { purpose: Purpose::Cancel { job }, .. }, ToUnity::Cancel(frame)) => {
-                self.return_cancel(job, frame.target_job_id);
+            (Purpose::Cancel { .. }, ToUnity::Cancel(frame)) => self.return_cancel(frame),
+            (Purpose::Cancel { .. }, _) => {
+                debug_assert!(false, "a cancel is with Unity as a cancel");
             }
-            (Lane::Taken { .. } | Lane::Free | Lane::Kept { .. }, _) => {}
-        }
-        self.on_bridge_gone(now, on);
-    }
-}
-
-/// Whether Unity's answer is what the tool's row says.
-fn check_answer(tool: &Tool, answer: &Json) -> Result<(), String> {
-    match &tool.route {
-        Route::Execute { answer: shape } => shape.check(answer),
-        Route::EditorState | Route::SubmitJob { .. } | Route::JobStatus | Route::CancelJob => {
-            Ok(())
         }
     }
 }

@@ -3,24 +3,21 @@
 use protocol::{Execute, JobState, SubmitJob, ToUnity, codec};
 
 use super::super::event::{
-    Answer, CallState, CancelAnswer, EditorReport, Effect, Note, ProgressReport, Reason,
+    Answer, CallState, CancelAnswer, EditorReport, Effect, Note, ProgressReport,
 };
 use super::super::failure::Failure;
 use super::super::ids::{CallId, JobId};
 use super::super::request_scheduler::{Lane, NewCall, Purpose};
 use super::super::request_validator::{Request, ValidCall};
-use super::super::stores::request::{Phase, Work};
+use super::super::stores::request::{Call, Phase, Work};
 use super::super::time::Timestamp;
 use super::{ExecutionCoordinator, Gate, Life};
 
 impl ExecutionCoordinator {
+    /// A call gets in line, or is answered here and now.
     pub(super) fn on_call(&mut self, now: Timestamp, id: CallId, call: ValidCall, progress: bool) {
-        match self.admit(now, id, call, progress) {
-            Ok(Admitted::Lined) => {}
-            Ok(Admitted::Answered(answer)) => {
-                self.effects.push(Effect::Reply { call: id, outcome: Ok(answer) });
-            }
-            Err(failure) => self.effects.push(Effect::Reply { call: id, outcome: Err(failure) }),
+        if let Some(outcome) = self.admit(now, id, call, progress).transpose() {
+            self.effects.push(Effect::Reply { call: id, outcome });
         }
     }
 
@@ -30,15 +27,13 @@ impl ExecutionCoordinator {
         id: CallId,
         call: ValidCall,
         wants_progress: bool,
-    ) -> Result<Admitted, Failure> {
+    ) -> Result<Option<Answer>, Failure> {
         let request_id = self.ids.request();
         let ValidCall { tool, client_request_id, timeout, request } = call;
         let timeout_ms = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
         let work = match request {
             Request::EditorState => {
-                return Ok(Admitted::Answered(Answer::EditorState(Box::new(
-                    self.editor_report(now),
-                ))));
+                return Ok(Some(Answer::EditorState(Box::new(self.editor_report(now)))));
             }
             Request::Execute { params } => Work::Execute {
                 frame: ToUnity::Execute(Execute {
@@ -60,47 +55,20 @@ impl ExecutionCoordinator {
                 wait_until: now + wait,
             },
             Request::JobStatus { job_id, wait } => {
-                Work::JobStatus { job_id, wait_until: now + wait }
+                let known = self.ids.parse_job(&job_id).and_then(|job| self.jobs.state(job));
+                Work::JobStatus { job_id, wait_until: now + wait, known }
             }
-            Request::CancelJob { job_id } => match self.withdraw_queued(&job_id) {
-                Some(answer) => return Ok(Admitted::Answered(answer)),
-                None => Work::CancelJob { job_id },
-            },
+            Request::CancelJob { job_id } => Work::CancelJob { job_id },
         };
-        self.check_admission(&work)?;
+        self.check_size(&work)?; // A bad call is bad whatever else is wrong.
+        self.check_life(&work)?;
+        if let Some(answer) = self.cancel_queued(&work) {
+            return Ok(Some(answer));
+        }
+        self.check_room(&work)?;
         let new = NewCall { id, request_id, tool, timeout, work, wants_progress };
         self.scheduler.line_up(now, new, &self.limits);
-        Ok(Admitted::Lined)
-    }
-
-    /// A job that is still queued is cancelled at once: in the line it would be sent before its
-    /// cancel has its turn.
-    fn withdraw_queued(&mut self, job_id: &str) -> Option<Answer> {
-        let job = self.ids.parse_job(job_id)?;
-        self.is_queued(job).then(|| {
-            self.withdraw_job(job);
-            Answer::Cancel { job, status: CancelAnswer::Cancelled }
-        })
-    }
-
-    /// Size, life and room, in this order: a bad call is bad whatever else is wrong.
-    fn check_admission(&self, work: &Work) -> Result<(), Failure> {
-        self.check_size(work)?;
-        match (&self.life, work) {
-            (Life::Stopping { .. } | Life::Stopped, _) => return Err(Failure::stopping()),
-            (Life::PortHeld { port, holder }, Work::Execute { .. } | Work::RunJob { .. }) => {
-                return Err(Failure::port_held(*port, holder));
-            }
-            (Life::PortHeld { .. }, Work::JobStatus { .. } | Work::CancelJob { .. })
-            | (Life::Booting | Life::Listening, _) => {}
-        }
-        let jobs_have_room =
-            !matches!(work, Work::RunJob { .. }) || self.jobs.has_room(&self.limits);
-        if self.scheduler.has_room(work, &self.limits) && jobs_have_room {
-            Ok(())
-        } else {
-            Err(Failure::queue_full(self.limits.queue_max))
-        }
+        Ok(None)
     }
 
     fn check_size(&self, work: &Work) -> Result<(), Failure> {
@@ -112,49 +80,87 @@ impl ExecutionCoordinator {
         if bytes > max { Err(Failure::call_too_large(bytes, max)) } else { Ok(()) }
     }
 
-    /// The agent wants no answer any more. Never answered; what was not sent is never sent.
+    fn check_life(&self, work: &Work) -> Result<(), Failure> {
+        match (&self.life, work) {
+            (Life::Stopping { .. } | Life::Stopped, _) => Err(Failure::stopping()),
+            (Life::PortHeld { port, holder }, Work::Execute { .. } | Work::RunJob { .. }) => {
+                Err(Failure::port_held(*port, holder))
+            }
+            (Life::PortHeld { .. }, Work::JobStatus { .. } | Work::CancelJob { .. })
+            | (Life::Booting | Life::Listening, _) => Ok(()),
+        }
+    }
+
+    /// A job that is still queued is cancelled at once: in the line it would be sent before its
+    /// cancel has its turn.
+    fn cancel_queued(&mut self, work: &Work) -> Option<Answer> {
+        let Work::CancelJob { job_id } = work else { return None };
+        let job = self.ids.parse_job(job_id)?;
+        self.is_queued(job).then(|| {
+            self.withdraw_job(job);
+            Answer::Cancel { job, status: CancelAnswer::Cancelled }
+        })
+    }
+
+    fn check_room(&self, work: &Work) -> Result<(), Failure> {
+        if !self.scheduler.has_room(work, &self.limits) {
+            return Err(Failure::queue_full(self.limits.queue_max));
+        }
+        if matches!(work, Work::RunJob { .. }) && !self.jobs.has_room(&self.limits) {
+            return Err(Failure::too_many_jobs(self.limits.jobs_active_max));
+        }
+        Ok(())
+    }
+
+    /// The agent does not want the answer any more: it gets none, and what was not sent is never
+    /// sent.
     pub(super) fn on_call_cancelled(&mut self, id: CallId) {
         let Some(call) = self.scheduler.remove(id) else { return };
         self.note(Note::CallCancelled { call: id });
-        match call.phase {
-            Phase::Lined(_) => {}
-            Phase::InLane => self.leave_lane(id),
-            Phase::Parked { job, .. } => {
-                self.jobs.remove_waiter(job, id);
-                if call.tool.starts_a_job() {
-                    // It waited for its own job, so nobody else knows the job's id.
-                    self.cancel_unknown_job(job);
-                }
-            }
-        }
+        self.leave(id, &call);
     }
 
     /// The adapter failed: the agent is told what is true.
     pub(super) fn on_call_broke(&mut self, id: CallId) {
-        let Some(call) = self.scheduler.call(id) else { return };
+        let Some(call) = self.scheduler.remove(id) else { return };
+        let failure = if self.was_sent(&call) {
+            Failure::broken_after_sending()
+        } else {
+            Failure::broken_before_sending()
+        };
+        let outcome = Err(failure.for_tool(call.tool));
+        self.effects.push(Effect::Reply { call: id, outcome });
+        self.leave(id, &call);
+    }
+
+    /// Whether something of this call may be with Unity.
+    fn was_sent(&self, call: &Call) -> bool {
         match call.phase {
-            Phase::Lined(_) => self.reply(id, Err(Failure::broken_inside(false))),
-            Phase::InLane => {
-                self.reply(id, Err(Failure::broken_inside(true)));
-                self.leave_lane(id);
-            }
+            Phase::InLine(_) => false,
+            Phase::InLane => true,
+            Phase::Parked { job, .. } => call.tool.starts_a_job() && !self.is_queued(job),
+        }
+    }
+
+    fn is_queued(&self, job: JobId) -> bool {
+        self.jobs.state(job) == Some(JobState::Queued)
+    }
+
+    /// The caller is gone; what it set in motion is stopped as far as possible.
+    fn leave(&mut self, id: CallId, call: &Call) {
+        match call.phase {
+            Phase::InLine(_) => {}
+            Phase::InLane => self.leave_lane(id),
             Phase::Parked { job, .. } => {
-                let sent = call.tool.starts_a_job() && !self.is_queued(job);
-                let owns_it = call.tool.starts_a_job();
                 self.jobs.remove_waiter(job, id);
-                self.reply(id, Err(Failure::broken_inside(sent)));
-                if owns_it {
-                    self.cancel_unknown_job(job);
+                if call.tool.starts_a_job() {
+                    self.cancel(job); // Nobody else knows the job's id.
                 }
             }
         }
     }
 
-    fn is_queued(&self, job: JobId) -> bool {
-        self.jobs.get(job).is_some_and(|job| job.state() == JobState::Queued)
-    }
-
-    /// The caller is gone, its request is still in Unity.
+    /// Its request is still in Unity.
     fn leave_lane(&mut self, id: CallId) {
         match self.scheduler.lane() {
             Lane::Taken { purpose: Purpose::Execute { call }, .. } if *call == id => {
@@ -170,16 +176,8 @@ impl ExecutionCoordinator {
 
     pub(super) fn answer_all_at_stop(&mut self) {
         for id in self.scheduler.open_calls() {
-            let Some(call) = self.scheduler.call(id) else { continue };
-            let failure = match call.phase {
-                Phase::Lined(_) => Failure::stopping(),
-                Phase::InLane => Failure::stopped_while_running(),
-                // Its job may be with Unity; a question, or a job in line, has done nothing.
-                Phase::Parked { job, .. } if call.tool.starts_a_job() && !self.is_queued(job) => {
-                    Failure::stopped_while_running()
-                }
-                Phase::Parked { .. } => Failure::stopping(),
-            };
+            let sent = self.scheduler.call(id).is_some_and(|call| self.was_sent(call));
+            let failure = if sent { Failure::stopped_while_running() } else { Failure::stopping() };
             self.reply(id, Err(failure));
         }
         self.scheduler.free_lane();
@@ -201,38 +199,28 @@ impl ExecutionCoordinator {
 
     pub(super) fn report_progress(&mut self, now: Timestamp, id: CallId) {
         let Some(call) = self.scheduler.call(id) else { return };
-        let needs_unity =
-            matches!(&call.phase, Phase::Lined(Work::Execute { .. } | Work::RunJob { .. }));
-        let (state, reason) = match (&call.phase, self.gate) {
-            (Phase::Lined(_), Gate::Closed { reason, .. }) if needs_unity => {
-                (CallState::WaitingEditorReady, Some(reason))
+        let state = match (&call.phase, self.gate) {
+            (Phase::InLine(Work::Execute { .. } | Work::RunJob { .. }), Gate::Closed { .. }) => {
+                CallState::WaitingEditorReady
             }
-            (Phase::Lined(_), Gate::Closed { .. } | Gate::Open) => (CallState::Queued, None),
-            (Phase::InLane | Phase::Parked { .. }, gate) => (CallState::Running, reason_of(gate)),
+            (Phase::InLine(_), Gate::Open | Gate::Closed { .. }) => CallState::Queued,
+            (Phase::InLane | Phase::Parked { .. }, Gate::Open | Gate::Closed { .. }) => {
+                CallState::Running
+            }
         };
         let report = ProgressReport {
             state,
-            reason,
+            reason: self.reason().filter(|_| state != CallState::Queued),
             position: self.scheduler.position(call.ticket),
             elapsed: now.since(call.arrived),
             job: match call.phase {
-                Phase::Parked { job, .. } => self.jobs.progress(job),
-                Phase::Lined(_) | Phase::InLane => None,
+                Phase::Parked { job, .. } => {
+                    self.jobs.state(job).map(|state| (state, self.jobs.progress(job)))
+                }
+                Phase::InLine(_) | Phase::InLane => None,
             },
         };
         self.effects.push(Effect::Progress { call: id, report });
         self.scheduler.set_progress(id, now + self.limits.progress_interval);
     }
-}
-
-fn reason_of(gate: Gate) -> Option<Reason> {
-    match gate {
-        Gate::Open => None,
-        Gate::Closed { reason, .. } => Some(reason),
-    }
-}
-
-enum Admitted {
-    Lined,
-    Answered(Answer),
 }

@@ -4,16 +4,13 @@ use std::time::Duration;
 
 use protocol::{Cancel, EditorState, GetJobStatus, JobState, RequestId, ToUnity};
 
-use super::super::cancel_manager::Intent;
-use super::super::event::{Answer, CancelAnswer, CancelView, Outcome, Reason};
+use super::super::event::{Answer, Outcome, Reason};
 use super::super::failure::Failure;
 use super::super::ids::{CallId, ConnectionId, JobId};
 use super::super::request_scheduler::{Lane, Purpose, Trip};
-use super::super::stores::job::JobPhase;
 use super::super::stores::queue::{Head, Item};
 use super::super::stores::request::Work;
 use super::super::time::Timestamp;
-use super::super::tool_catalog::Tool;
 use super::{ExecutionCoordinator, Gate};
 
 impl ExecutionCoordinator {
@@ -33,8 +30,8 @@ impl ExecutionCoordinator {
     pub(super) fn update_gate(&mut self, now: Timestamp) {
         self.gate = match (self.gate, self.reason()) {
             (_, None) => Gate::Open,
-            (Gate::Open, Some(reason)) => Gate::Closed { since: now, reason },
-            (Gate::Closed { since, .. }, Some(reason)) => Gate::Closed { since, reason },
+            (Gate::Open, Some(_)) => Gate::Closed { since: now },
+            (closed @ Gate::Closed { .. }, Some(_)) => closed,
         };
     }
 
@@ -58,7 +55,7 @@ impl ExecutionCoordinator {
             return self.reply(id, Err(Failure::tool_not_in_plugin(tool)));
         }
         if !self.jobs.has_room(&self.limits) {
-            return self.reply(id, Err(Failure::queue_full(self.limits.queue_max)));
+            return self.reply(id, Err(Failure::too_many_jobs(self.limits.jobs_active_max)));
         }
         let job = self.ids.job();
         let Some((frame, wait_until)) = self.scheduler.exchange_for_job(id, job) else { return };
@@ -77,7 +74,8 @@ impl ExecutionCoordinator {
         self.jobs.add_waiter(job, call);
     }
 
-    /// A cancel that Unity is owed goes before everything else: it was first.
+    /// A cancel that Unity is owed goes before everything else: each moment of delay is work that
+    /// nobody wants. It needs a session, not a ready Editor.
     fn send_cancel(&mut self, now: Timestamp) -> bool {
         let (Some(on), Lane::Free) = (self.link.session(), self.scheduler.lane()) else {
             return false;
@@ -93,66 +91,63 @@ impl ExecutionCoordinator {
             target_job_id: Some(target),
         });
         let timeout = self.limits.status_timeout;
-        let trip = Trip { request_id, tool: tool("cancel_job"), sent_at: now, timeout };
+        let trip = Trip { request_id, tool_name: "cancel_job", sent_at: now, timeout };
         self.start_trip(on, frame, trip, Purpose::Cancel { job });
         true
     }
 
-    /// Serves the earliest that may move now; false if none may.
+    /// Serves whoever came first of those that may move now; false if nobody may.
     fn serve_next(&mut self, now: Timestamp) -> bool {
         let lane_free = matches!(self.scheduler.lane(), Lane::Free);
-        let unity = self.link.session().filter(|_| lane_free && self.gate == Gate::Open);
-        // Where nothing can be sent, control calls are served from what is known.
-        let control_moves =
-            lane_free || self.scheduler.kept().is_some() || self.link.session().is_none();
-        match self.scheduler.pop(unity.is_some(), control_moves) {
-            None => return false,
-            Some(Head::Control(call)) => self.serve_control(now, call, unity),
-            Some(Head::Unity(item)) => {
-                if let Some(on) = unity {
-                    self.start(now, on, item);
-                }
-            }
-            Some(Head::Poll(job)) => {
-                if let Some(on) = unity {
-                    let request_id = self.ids.request();
-                    let timeout = self.limits.status_timeout;
-                    self.ask(now, on, job, request_id, timeout, None);
-                }
-            }
+        match self.link.session() {
+            Some(on) if lane_free && self.gate == Gate::Open => match self.scheduler.pop_any() {
+                Some(Head::Control(call)) => self.serve_control(now, call, Some(on)),
+                Some(Head::Unity(Item::Call(call))) => self.start_call(now, on, call),
+                Some(Head::Unity(Item::Job(job))) => self.start_job(now, on, job),
+                Some(Head::Poll(job)) => self.poll(now, on, job),
+                None => return false,
+            },
+            // A round trip is under way, and whoever comes next waits for its end.
+            Some(_) if !lane_free && self.scheduler.kept().is_none() => return false,
+            // Nothing can be sent: control calls are served from what is known.
+            Some(_) | None => match self.scheduler.pop_control() {
+                Some(call) => self.serve_control(now, call, None),
+                None => return false,
+            },
         }
         true
-    }
-
-    fn start(&mut self, now: Timestamp, on: ConnectionId, item: Item) {
-        match item {
-            Item::Call(id) => self.start_call(now, on, id),
-            Item::Job(id) => self.start_job(now, on, id),
-        }
     }
 
     fn start_call(&mut self, now: Timestamp, on: ConnectionId, id: CallId) {
         let Some(call) = self.scheduler.call(id) else { return };
         let (tool, request_id) = (call.tool, call.request_id.clone());
-        let trip = Trip { request_id, tool, sent_at: now, timeout: call.timeout };
+        let trip = Trip { request_id, tool_name: tool.name, sent_at: now, timeout: call.timeout };
         if !self.link.offers(tool.name) {
             return self.reply(id, Err(Failure::tool_not_in_plugin(tool)));
         }
-        let Some(Work::Execute { frame }) = self.scheduler.take_work(id) else { return };
-        self.start_trip(on, frame, trip, Purpose::Execute { call: id });
+        if let Some(Work::Execute { frame }) = self.scheduler.take_work(id) {
+            self.start_trip(on, frame, trip, Purpose::Execute { call: id });
+        }
     }
 
     fn start_job(&mut self, now: Timestamp, on: ConnectionId, id: JobId) {
         let Some(job) = self.jobs.get(id) else { return };
         let (tool, request_id) = (job.tool, job.request_id.clone());
         let timeout = job.timeout.min(self.limits.submit_timeout);
+        let trip = Trip { request_id, tool_name: tool.name, sent_at: now, timeout };
         if !self.link.offers(tool.name) {
             return self.fail_job(id, Failure::tool_not_in_plugin(tool));
         }
-        let Some(frame) = self.jobs.start(id) else { return };
-        let trip = Trip { request_id, tool, sent_at: now, timeout };
-        self.start_trip(on, frame, trip, Purpose::Submit { job: id });
-        self.announce(id);
+        if let Some(frame) = self.jobs.start(id) {
+            self.start_trip(on, frame, trip, Purpose::Submit { job: id });
+            self.announce(id);
+        }
+    }
+
+    /// The server's own question.
+    fn poll(&mut self, now: Timestamp, on: ConnectionId, job: JobId) {
+        let request_id = self.ids.request();
+        self.ask(now, on, job, request_id, self.limits.status_timeout, None);
     }
 
     /// Asks Unity how a job is.
@@ -172,7 +167,7 @@ impl ExecutionCoordinator {
             request_id: request_id.clone(),
             job_id: unity_id,
         });
-        let trip = Trip { request_id, tool: tool("get_job_status"), sent_at: now, timeout };
+        let trip = Trip { request_id, tool_name: "get_job_status", sent_at: now, timeout };
         self.start_trip(on, frame, trip, Purpose::Status { job, asker });
     }
 
@@ -184,32 +179,34 @@ impl ExecutionCoordinator {
 
     // Control calls.
 
+    /// `unity`: where Unity can be asked, if it can.
     fn serve_control(&mut self, now: Timestamp, id: CallId, unity: Option<ConnectionId>) {
         let Some(call) = self.scheduler.call(id) else { return };
         let (request_id, timeout) = (call.request_id.clone(), call.timeout);
         match self.scheduler.take_work(id) {
-            Some(Work::JobStatus { job_id, wait_until }) => {
-                match self.ids.parse_job(&job_id).filter(|job| self.jobs.get(*job).is_some()) {
-                    None => self.reply(id, Err(Failure::no_such_job())),
-                    Some(job) if self.is_terminal(job) => self.reply_report(id, job),
-                    // Without room to wait it is answered at once, which is never wrong.
-                    Some(job)
-                        if wait_until > now && self.scheduler.has_room_to_park(&self.limits) =>
-                    {
-                        self.park(id, job, wait_until);
-                        self.poll_soon(job);
-                    }
-                    Some(job) => match unity.filter(|_| self.jobs.unity_id(job).is_some()) {
-                        Some(on) => self.ask(now, on, job, request_id, timeout, Some(id)),
-                        None => self.reply_report(id, job),
-                    },
+            Some(Work::JobStatus { job_id, wait_until, known }) => match self.find_job(&job_id) {
+                Err(failure) => self.reply(id, Err(failure)),
+                Ok(job) if self.is_terminal(job) => self.reply_report(id, job),
+                Ok(job) if wait_until > now && self.jobs.state(job) != known => {
+                    self.reply_report(id, job); // It changed while the call was in line.
                 }
-            }
+                // Without room to wait it is answered at once, which is never wrong.
+                Ok(job) if wait_until > now && self.scheduler.has_room_to_park(&self.limits) => {
+                    self.park(id, job, wait_until);
+                    self.poll_soon(job);
+                }
+                Ok(job) => match unity.filter(|_| self.jobs.unity_id(job).is_some()) {
+                    Some(on) => self.ask(now, on, job, request_id, timeout, Some(id)),
+                    None => self.reply_report(id, job),
+                },
+            },
             Some(Work::CancelJob { job_id }) => {
                 let outcome = self.cancel_job(&job_id);
                 self.reply(id, outcome);
             }
-            Some(Work::Execute { .. } | Work::RunJob { .. }) | None => {}
+            Some(Work::Execute { .. } | Work::RunJob { .. }) | None => {
+                debug_assert!(false, "only control calls are in the control line");
+            }
         }
     }
 
@@ -217,54 +214,14 @@ impl ExecutionCoordinator {
         if job_id.starts_with("req-") {
             return Err(Failure::cancel_not_supported());
         }
-        let job = self.ids.parse_job(job_id).ok_or_else(Failure::no_such_job)?;
-        let phase = self.jobs.get(job).map(|job| &job.phase).ok_or_else(Failure::no_such_job)?;
-        let status = match phase {
-            JobPhase::Queued { .. } => CancelAnswer::Cancelled,
-            JobPhase::Submitting | JobPhase::Running(_) => CancelAnswer::CancelRequested,
-            JobPhase::Ended(_) => CancelAnswer::Rejected,
-        };
-        match status {
-            CancelAnswer::Cancelled => self.withdraw_job(job),
-            CancelAnswer::CancelRequested => self.request_cancel(job),
-            CancelAnswer::Rejected => {}
-        }
+        let job = self.find_job(job_id)?;
+        let status = self.cancel(job).ok_or_else(Failure::no_such_job)?;
         Ok(Answer::Cancel { job, status })
     }
 
-    /// One cancel is on its way at a time; after a refusal another may be tried.
-    fn request_cancel(&mut self, job: JobId) {
-        let cancel = self.jobs.get(job).and_then(|job| job.cancel.as_ref());
-        if cancel != Some(&CancelView::Requested) {
-            self.jobs.set_cancel(job, CancelView::Requested);
-            self.cancels.want(Intent::Job(job));
-        }
-    }
-
-    /// Whoever waited for this job has gone without knowing its id.
-    pub(super) fn cancel_unknown_job(&mut self, job: JobId) {
-        match self.jobs.get(job).map(|job| &job.phase) {
-            Some(JobPhase::Queued { .. }) => self.withdraw_job(job),
-            Some(JobPhase::Submitting | JobPhase::Running(_)) => self.request_cancel(job),
-            Some(JobPhase::Ended(_)) | None => {}
-        }
-    }
-
-    fn reply_report(&mut self, call: CallId, job: JobId) {
-        if let Some(report) = self.jobs.report(job) {
-            self.reply(call, Ok(Answer::Job(Box::new(report))));
-        }
-    }
-
-    pub(super) fn is_terminal(&self, job: JobId) -> bool {
-        self.jobs.get(job).is_some_and(|job| job.state().is_terminal())
-    }
-}
-
-/// A row of the catalogue that is always there.
-fn tool(name: &str) -> &'static Tool {
-    match Tool::named(name) {
-        Some(tool) => tool,
-        None => unreachable!("the catalogue has no {name}"),
+    /// The job that is kept under this id.
+    fn find_job(&self, job_id: &str) -> Result<JobId, Failure> {
+        let job = self.ids.parse_job(job_id).filter(|job| self.jobs.get(*job).is_some());
+        job.ok_or_else(Failure::no_such_job)
     }
 }

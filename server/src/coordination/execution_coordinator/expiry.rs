@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use protocol::EditorState;
 
-use super::super::event::{CloseCode, Note, Reason};
+use super::super::event::{Reason, SessionEnd};
 use super::super::failure::Failure;
 use super::super::ids::CallId;
-use super::super::request_scheduler::{Lane, Purpose};
+use super::super::request_scheduler::Lane;
 use super::super::stores::queue::Item;
 use super::super::stores::request::Phase;
 use super::super::time::{Deadline, Timestamp, Why};
@@ -24,18 +24,17 @@ impl ExecutionCoordinator {
     }
 
     fn next_living_deadline(&self) -> Option<Deadline> {
-        let ready = self.editor.state() == Some(EditorState::Ready);
         // At the same moment the earlier row counts: a call that waited out a compile is told so
         // before the compile is forgotten.
         [
             self.wait_deadline(),
             self.scheduler.trip_deadline(),
             self.editor.deadline(),
-            self.link.window_deadline(self.window()),
+            self.link.window_deadline(self.patience(self.limits.reconnect_wait)),
             self.stuck_deadline(),
             self.link.hello_deadline(&self.limits),
             self.link.probe_deadline(),
-            self.link.heartbeat_deadline(ready, &self.limits),
+            self.link.heartbeat_deadline(self.patience(self.limits.heartbeat_timeout)),
             self.jobs.deadline(),
             self.scheduler.park_deadline(),
             self.scheduler.progress_deadline(),
@@ -58,63 +57,57 @@ impl ExecutionCoordinator {
         match why {
             Why::StopOver => self.finish_stop(),
             Why::HelloMissing(on) => self.refuse(on, "no hello in time"),
-            Why::ProbeUnanswered => {
-                self.end_session(
-                    now,
-                    CloseCode::Normal,
-                    "did not answer while another Editor asked",
-                );
-            }
+            Why::ProbeUnanswered => self.end_present_session(now, SessionEnd::ProbeUnanswered),
             Why::PingDue => {
                 if let Some(on) = self.link.session() {
                     self.ping(now, on);
                 }
             }
-            Why::PongMissing => self.end_session(now, CloseCode::Policy, "no pong in time"),
-            Why::LaneStuck => {
-                self.end_session(now, CloseCode::Stuck, "a request has not been finished in time");
-            }
-            Why::WaitOver => self.on_wait_over(),
+            Why::PongMissing => self.end_present_session(now, SessionEnd::NoPong),
+            Why::LaneStuck => self.end_present_session(now, SessionEnd::Stuck),
+            Why::WaitOver => self.on_wait_over(now),
             Why::CompileForgotten => self.editor.forget(),
             Why::TripTimeout => self.on_trip_timeout(now),
-            Why::WindowCloses => self.on_window_closed(),
+            Why::WindowCloses => self.on_window_closed(now),
             Why::JobDue(job) => self.on_job_due(now, job),
             Why::ParkOver(call) => self.on_park_over(call),
             Why::ProgressDue(call) => self.report_progress(now, call),
         }
     }
 
-    fn end_session(&mut self, now: Timestamp, code: CloseCode, why: &'static str) {
+    fn end_present_session(&mut self, now: Timestamp, why: SessionEnd) {
         if let Some(on) = self.link.session() {
-            self.close_session(now, on, code, why);
-            self.adopt_contender(now);
+            self.end_session(now, on, why);
         }
     }
 
     // Waiting for the Editor.
 
-    fn wait_limit(&self, reason: Reason) -> Duration {
-        match reason {
-            Reason::Disconnected | Reason::Unresponsive => self.limits.reconnect_wait,
-            Reason::Compiling | Reason::Reloading => self.limits.compile_grace,
+    /// A busy Editor may take as long as a compile may; otherwise `usual` is the limit.
+    fn patience(&self, usual: Duration) -> Duration {
+        match self.editor.state() {
+            Some(EditorState::Compiling | EditorState::Reloading) => self.limits.compile_grace,
+            Some(EditorState::Ready) | None => usual,
         }
     }
 
-    /// Of the one that has waited longest: the others have arrived later and wait no longer.
+    /// Since when the first in line has waited: the others came later and give up later.
+    fn waiting_since(&self) -> Option<Timestamp> {
+        let Gate::Closed { since } = self.gate else { return None };
+        self.scheduler.first_waiting().map(|first| first.arrived.max(since))
+    }
+
     fn wait_deadline(&self) -> Option<Deadline> {
-        let Gate::Closed { since, reason } = self.gate else { return None };
-        let first = self.scheduler.first_waiting()?;
-        let at = first.arrived.max(since) + self.wait_limit(reason);
+        let at = self.waiting_since()? + self.patience(self.limits.reconnect_wait);
         Some(Deadline { at, why: Why::WaitOver })
     }
 
-    fn on_wait_over(&mut self) {
-        let (Some(first), Gate::Closed { reason, .. }) =
-            (self.scheduler.first_waiting(), self.gate)
+    fn on_wait_over(&mut self, now: Timestamp) {
+        let (Some(first), Some(since)) = (self.scheduler.first_waiting(), self.waiting_since())
         else {
             return;
         };
-        let failure = self.wait_failure(reason);
+        let failure = self.wait_failure(now.since(since));
         match first.item {
             Item::Call(call) => self.reply(call, Err(failure)),
             Item::Job(job) => {
@@ -124,13 +117,16 @@ impl ExecutionCoordinator {
         }
     }
 
-    fn wait_failure(&self, reason: Reason) -> Failure {
-        let wait = self.wait_limit(reason);
-        match (reason, self.scheduler.kept()) {
-            (Reason::Compiling, _) => Failure::compile_timeout("compiling", wait),
-            (Reason::Reloading, _) => Failure::compile_timeout("reloading", wait),
-            (Reason::Unresponsive, Some(trip)) => Failure::unresponsive(trip.request_id.clone()),
-            (Reason::Unresponsive, None) | (Reason::Disconnected, _) => Failure::no_editor(wait),
+    fn wait_failure(&self, waited: Duration) -> Failure {
+        match (self.reason(), self.scheduler.kept()) {
+            (Some(Reason::Compiling), _) => Failure::compile_timeout("compiling", waited),
+            (Some(Reason::Reloading), _) => Failure::compile_timeout("reloading", waited),
+            (Some(Reason::Unresponsive), Some(trip)) => {
+                Failure::unresponsive(trip.request_id.clone())
+            }
+            (Some(Reason::Unresponsive), None) | (Some(Reason::Disconnected) | None, _) => {
+                Failure::no_editor(waited)
+            }
         }
     }
 
@@ -141,39 +137,19 @@ impl ExecutionCoordinator {
         let (trip, purpose) = (trip.clone(), *purpose);
         let failure = Failure::request_timeout(trip.timeout);
         self.scheduler.keep_lane();
-        match purpose {
-            Purpose::Execute { call } => self.reply(call, Err(failure)),
-            Purpose::Submit { job } => {
-                self.cancels.abandon(trip.request_id, &self.limits);
-                self.fail_job(job, failure);
-            }
-            Purpose::Status { job, asker } => {
-                self.note(Note::QuestionUnanswered { request_id: trip.request_id });
-                self.on_question_over(now, job);
-                if let Some(call) = asker {
-                    self.reply(call, Err(failure));
-                }
-            }
-            Purpose::Cancel { .. } => {
-                self.note(Note::QuestionUnanswered { request_id: trip.request_id });
-            }
-        }
+        self.fail_trip(now, trip, purpose, failure);
     }
 
-    /// How long Unity may be away with what it was sent.
-    fn window(&self) -> Duration {
-        match self.editor.state() {
-            Some(EditorState::Compiling | EditorState::Reloading) => self.limits.compile_grace,
-            Some(EditorState::Ready) | None => self.limits.reconnect_wait,
-        }
-    }
-
-    fn on_window_closed(&mut self) {
-        let failure = Failure::reconnect_timeout(self.window());
-        self.link.close_window();
-        self.give_up_trip(&failure);
+    fn on_window_closed(&mut self, now: Timestamp) {
+        let Some(lost_at) = self.link.close_window() else { return };
+        let failure = Failure::reconnect_timeout(now.since(lost_at));
+        self.give_up_trip(now, failure.clone());
         for job in self.jobs.running() {
+            let owed = self.jobs.unity_id(job).filter(|_| self.cancels.owes(job)).cloned();
             self.fail_job(job, failure.clone());
+            if let Some(unity_id) = owed {
+                self.cancel_in_unity(unity_id); // Promised to whoever asked, and still owed.
+            }
         }
     }
 

@@ -6,7 +6,7 @@ use protocol::{
 };
 
 use super::super::editor_state_tracker::Observed;
-use super::super::event::{CloseCode, ClosedBy, Note};
+use super::super::event::{CloseCode, ClosedBy, Note, SessionEnd};
 use super::super::failure::{ErrorCode, Failure};
 use super::super::ids::ConnectionId;
 use super::super::reconnect_controller::{Adopted, Verdict};
@@ -37,7 +37,7 @@ impl ExecutionCoordinator {
                 if by == ClosedBy::FrameTooLarge {
                     self.on_answer_too_large(now);
                 }
-                self.lose_session(now, on, "the socket closed");
+                self.lose_session(now, on, SessionEnd::SocketClosed);
                 self.link.forget(on);
                 self.adopt_contender(now);
             }
@@ -60,6 +60,9 @@ impl ExecutionCoordinator {
             (Role::Contender, Ok(FromUnity::EditorStatus(status))) => {
                 self.link.on_contender_status(&status);
             }
+            (Role::Contender, Ok(FromUnity::Capability(offered))) => {
+                self.link.on_contender_tools(offered.tools);
+            }
             (Role::Contender | Role::Gone, _) => self.note(Note::FrameIgnored { on }),
         }
     }
@@ -70,7 +73,7 @@ impl ExecutionCoordinator {
         match self.link.judge(&hello) {
             Verdict::Adopt => self.adopt(now, on, hello),
             Verdict::Replace { old } => {
-                self.close_session(now, old, CloseCode::Normal, "replaced by a newer connection");
+                self.close_session(now, old, SessionEnd::Replaced);
                 self.adopt(now, on, hello);
                 // The Editor has just spoken: whoever waited for its end need not wait.
                 self.refuse_contender();
@@ -116,35 +119,19 @@ impl ExecutionCoordinator {
         self.send(on, ToUnity::Hello(ServerHello { server_version }));
         let tools = TOOLS.iter().map(Tool::metadata).collect();
         self.send(on, ToUnity::Capability(Capability { tools }));
-        self.resume(adopted.memory_gone);
+        self.resume(now, adopted.memory_gone);
     }
 
     /// What Unity was sent before: waits on, ends, or is asked for.
-    fn resume(&mut self, memory_gone: bool) {
+    fn resume(&mut self, now: Timestamp, memory_gone: bool) {
         if self.scheduler.kept().is_some() {
             self.scheduler.free_lane(); // Its caller was answered; a new session starts clean.
         }
         if memory_gone {
-            self.give_up_trip(&Failure::memory_gone());
+            self.give_up_trip(now, Failure::memory_gone());
         }
         for job in self.jobs.running() {
             self.poll_soon(job);
-        }
-    }
-
-    /// Ends the request that Unity was sent and will not answer.
-    pub(super) fn give_up_trip(&mut self, failure: &Failure) {
-        match self.scheduler.free_lane() {
-            Lane::Taken { purpose: Purpose::Execute { call }, .. } => {
-                self.reply(call, Err(failure.clone()));
-            }
-            Lane::Taken { trip, purpose: Purpose::Submit { job } } => {
-                self.cancels.abandon(trip.request_id, &self.limits);
-                self.fail_job(job, failure.clone());
-            }
-            Lane::Taken { purpose: Purpose::Status { .. } | Purpose::Cancel { .. }, .. }
-            | Lane::Free
-            | Lane::Kept { .. } => {}
         }
     }
 
@@ -171,9 +158,7 @@ impl ExecutionCoordinator {
                 if self.scheduler.holds(&id) =>
             {
                 self.on_answer(now, id, UnityAnswer::Broken { problem });
-                if self.link.on_bad_frame() >= self.limits.bad_frames_max {
-                    self.close_for_bad_frames(now, on);
-                }
+                self.count_bad_frame(now, on);
             }
             Err(
                 error @ (DecodeError::BadField { .. }
@@ -189,20 +174,17 @@ impl ExecutionCoordinator {
 
     fn on_message(&mut self, now: Timestamp, message: FromUnity) {
         match message {
-            FromUnity::Hello(_) => {} // Judged before it comes here.
+            FromUnity::Hello(_) => {} // A session has said it; another is a bad frame.
             FromUnity::Capability(offered) => self.link.record_tools(offered.tools),
             FromUnity::EditorStatus(status) => {
                 let observed = self.editor.on_status(now, status.state, status.seq);
-                if observed == Observed::Stale {
-                    self.note(Note::StaleStatus { seq: status.seq });
-                }
-                self.on_observed(now, &observed);
+                self.on_observed(now, observed, Some(status.seq));
             }
             FromUnity::Pong(pong) => {
                 self.link.on_pong(now, &self.limits);
                 self.refuse_contender(); // The session lives.
                 let observed = self.editor.on_pong(now, &pong);
-                self.on_observed(now, &observed);
+                self.on_observed(now, observed, pong.seq);
             }
             FromUnity::Result(result) => {
                 self.on_answer(now, result.request_id, UnityAnswer::Result(result.outcome));
@@ -225,67 +207,64 @@ impl ExecutionCoordinator {
         }
     }
 
-    fn on_observed(&mut self, now: Timestamp, observed: &Observed) {
-        match observed {
-            Observed::BecameReady => self.link.restart_heartbeat(now, &self.limits),
-            Observed::BecameBusy | Observed::Nothing | Observed::Stale => {}
+    fn on_observed(&mut self, now: Timestamp, observed: Observed, seq: Option<u64>) {
+        match (observed, seq) {
+            (Observed::BecameReady, _) => self.link.restart_heartbeat(now, &self.limits),
+            (Observed::Stale, Some(seq)) => self.note(Note::StaleStatus { seq }),
+            (Observed::Stale, None) | (Observed::Nothing, _) => {}
         }
     }
 
-    /// The session is over. What Unity was sent is held; a mere question is not.
-    fn lose_session(&mut self, now: Timestamp, on: ConnectionId, why: &'static str) {
+    /// Unity's answer was too large to read: whoever waits for the lane must ask for less.
+    fn on_answer_too_large(&mut self, now: Timestamp) {
+        let max = self.limits.message_max_bytes;
+        match self.scheduler.lane() {
+            // Asking again would end the next session, and the next.
+            Lane::Taken { purpose: Purpose::Status { job, .. }, .. } => {
+                let job = *job;
+                self.fail_job(job, Failure::job_too_large(max));
+                self.give_up_trip(now, Failure::job_too_large(max));
+            }
+            Lane::Taken { .. } => self.give_up_trip(now, Failure::answer_too_large(max)),
+            Lane::Free | Lane::Kept { .. } => {}
+        }
+    }
+
+    fn lose_session(&mut self, now: Timestamp, on: ConnectionId, why: SessionEnd) {
         self.note(Note::SessionEnded { on, why });
         self.link.lose_session(now);
         self.editor.on_session_lost();
-        match self.scheduler.lane() {
-            Lane::Taken { purpose: Purpose::Status { job, asker }, .. } => {
-                let (job, asker) = (*job, *asker);
-                self.scheduler.free_lane();
-                self.on_question_over(now, job);
-                self.answer_asker(asker, job);
-            }
-            Lane::Taken { purpose: Purpose::Cancel { .. }, .. } => {
-                self.scheduler.free_lane();
-            }
-            Lane::Taken { purpose: Purpose::Execute { .. } | Purpose::Submit { .. }, .. }
-            | Lane::Free
-            | Lane::Kept { .. } => {}
-        }
+        self.drop_question(now);
     }
 
-    pub(super) fn close_session(
-        &mut self,
-        now: Timestamp,
-        on: ConnectionId,
-        code: CloseCode,
-        why: &'static str,
-    ) {
+    fn close_session(&mut self, now: Timestamp, on: ConnectionId, why: SessionEnd) {
         self.lose_session(now, on, why);
-        self.close(on, code, why);
+        let (code, reason) = why.close();
+        self.close(on, code, reason);
     }
 
-    /// The bridge could not write: the session is as good as gone, though nobody has said so yet.
-    pub(super) fn on_bridge_gone(&mut self, now: Timestamp, on: ConnectionId) {
-        if self.link.role(on) == Role::Session {
-            self.close_session(now, on, CloseCode::GoingAway, "the socket does not take frames");
-            self.adopt_contender(now);
-        }
+    /// The session is over, and whoever waits to take its place takes it.
+    pub(super) fn end_session(&mut self, now: Timestamp, on: ConnectionId, why: SessionEnd) {
+        self.close_session(now, on, why);
+        self.adopt_contender(now);
     }
 
     // What is refused.
 
     fn on_bad_frame(&mut self, now: Timestamp, on: ConnectionId, problem: &str) {
         self.note(Note::BadFrame { on, problem: problem.to_owned() });
-        if self.link.on_bad_frame() >= self.limits.bad_frames_max {
-            self.close_for_bad_frames(now, on);
-        } else {
+        if !self.count_bad_frame(now, on) {
             self.send_error(on, ErrorCode::InvalidRequest, problem.to_owned());
         }
     }
 
-    fn close_for_bad_frames(&mut self, now: Timestamp, on: ConnectionId) {
-        self.close_session(now, on, CloseCode::Policy, "too many bad frames in a row");
-        self.adopt_contender(now);
+    /// True if it was one too many, and the session is over.
+    fn count_bad_frame(&mut self, now: Timestamp, on: ConnectionId) -> bool {
+        let too_many = self.link.on_bad_frame() >= self.limits.bad_frames_max;
+        if too_many {
+            self.end_session(now, on, SessionEnd::BadFrames);
+        }
+        too_many
     }
 
     /// A socket that does not become a session: told why, then closed.

@@ -5,21 +5,21 @@ use std::collections::BTreeSet;
 use protocol::OfferedTool;
 
 #[derive(Debug, Default)]
-pub(in super::super) struct CapabilityStore {
+pub(crate) struct CapabilityStore {
     /// `None`: the plugin has not said, so it has them all.
     offered: Option<BTreeSet<String>>,
 }
 
 impl CapabilityStore {
-    pub(in super::super) fn record(&mut self, tools: Vec<OfferedTool>) {
+    pub(crate) fn record(&mut self, tools: Vec<OfferedTool>) {
         self.offered = Some(tools.into_iter().map(|tool| tool.name).collect());
     }
 
-    pub(in super::super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.offered = None;
     }
 
-    pub(in super::super) fn has(&self, tool: &str) -> bool {
+    pub(crate) fn has(&self, tool: &str) -> bool {
         self.offered.as_ref().is_none_or(|offered| offered.contains(tool))
     }
 }

@@ -2,51 +2,52 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use protocol::PluginHello;
+use protocol::{OfferedTool, PluginHello};
 
 use super::super::heartbeat::Heartbeat;
 use super::super::ids::ConnectionId;
 use super::super::time::Timestamp;
 
 #[derive(Debug, Default)]
-pub(in super::super) struct ConnectionStore {
+pub(crate) struct ConnectionStore {
     /// Sockets without a hello, oldest first.
-    pub(in super::super) pending: VecDeque<Pending>,
-    pub(in super::super) session: Option<Session>,
-    pub(in super::super) contender: Option<Contender>,
+    pub(crate) pending: VecDeque<Pending>,
+    pub(crate) session: Option<Session>,
+    pub(crate) contender: Option<Contender>,
     /// Sockets that were told to close and have not yet.
     closing: BTreeSet<ConnectionId>,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(in super::super) struct Pending {
-    pub(in super::super) on: ConnectionId,
-    pub(in super::super) opened_at: Timestamp,
+pub(crate) struct Pending {
+    pub(crate) on: ConnectionId,
+    pub(crate) opened_at: Timestamp,
 }
 
 /// The one Editor.
 #[derive(Debug)]
-pub(in super::super) struct Session {
-    pub(in super::super) on: ConnectionId,
-    pub(in super::super) hello: PluginHello,
-    pub(in super::super) heartbeat: Heartbeat,
+pub(crate) struct Session {
+    pub(crate) on: ConnectionId,
+    pub(crate) hello: PluginHello,
+    pub(crate) heartbeat: Heartbeat,
     /// In a row.
-    pub(in super::super) bad_frames: u32,
+    pub(crate) bad_frames: u32,
 }
 
 /// A newcomer that waits while the session is probed.
 #[derive(Debug)]
-pub(in super::super) struct Contender {
-    pub(in super::super) on: ConnectionId,
-    pub(in super::super) hello: PluginHello,
+pub(crate) struct Contender {
+    pub(crate) on: ConnectionId,
+    pub(crate) hello: PluginHello,
     /// Of its own statuses since the hello.
-    pub(in super::super) seq: u64,
-    pub(in super::super) probe_until: Timestamp,
+    pub(crate) seq: u64,
+    pub(crate) tools: Option<Vec<OfferedTool>>,
+    pub(crate) probe_until: Timestamp,
 }
 
 /// What a socket is to us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum Role {
+pub(crate) enum Role {
     Pending,
     Session,
     Contender,
@@ -55,7 +56,7 @@ pub(in super::super) enum Role {
 }
 
 impl ConnectionStore {
-    pub(in super::super) fn role(&self, on: ConnectionId) -> Role {
+    pub(crate) fn role(&self, on: ConnectionId) -> Role {
         if self.session.as_ref().is_some_and(|session| session.on == on) {
             Role::Session
         } else if self.contender.as_ref().is_some_and(|contender| contender.on == on) {
@@ -68,26 +69,26 @@ impl ConnectionStore {
     }
 
     /// Takes a socket out of whatever role it has.
-    pub(in super::super) fn remove(&mut self, on: ConnectionId) {
+    pub(crate) fn remove(&mut self, on: ConnectionId) {
         self.pending.retain(|pending| pending.on != on);
         self.session.take_if(|session| session.on == on);
         self.contender.take_if(|contender| contender.on == on);
         self.closing.remove(&on);
     }
 
-    pub(in super::super) fn mark_closing(&mut self, on: ConnectionId) {
+    pub(crate) fn mark_closing(&mut self, on: ConnectionId) {
         self.remove(on);
         self.closing.insert(on);
     }
 
     /// Every socket that has a role.
-    pub(in super::super) fn in_use(&self) -> Vec<ConnectionId> {
+    pub(crate) fn in_use(&self) -> Vec<ConnectionId> {
         let session = self.session.iter().map(|session| session.on);
         let contender = self.contender.iter().map(|contender| contender.on);
         session.chain(contender).chain(self.pending.iter().map(|pending| pending.on)).collect()
     }
 
-    pub(in super::super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.in_use().is_empty() && self.closing.is_empty()
     }
 }

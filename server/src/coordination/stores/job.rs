@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use protocol::{JobState, Json, Progress, RequestId, ToUnity, UnityJobId};
 
-use super::super::event::CancelView;
 use super::super::failure::Failure;
 use super::super::ids::{CallId, JobId};
 use super::super::time::Timestamp;
@@ -13,22 +12,22 @@ use super::super::tool_catalog::Tool;
 use super::queue::Ticket;
 
 #[derive(Debug)]
-pub(in super::super) struct Job {
-    pub(in super::super) tool: &'static Tool,
+pub(crate) struct Job {
+    pub(crate) tool: &'static Tool,
     /// Of its submission.
-    pub(in super::super) request_id: RequestId,
+    pub(crate) request_id: RequestId,
     /// Its place in the line, and since when it is there.
-    pub(in super::super) ticket: Ticket,
-    pub(in super::super) arrived: Timestamp,
-    pub(in super::super) timeout: Duration,
-    pub(in super::super) phase: JobPhase,
-    pub(in super::super) cancel: Option<CancelView>,
+    pub(crate) ticket: Ticket,
+    pub(crate) arrived: Timestamp,
+    pub(crate) timeout: Duration,
+    pub(crate) phase: JobPhase,
+    pub(crate) cancel: Option<Cancel>,
     /// Calls parked on it.
-    pub(in super::super) waiters: Vec<CallId>,
+    pub(crate) waiters: Vec<CallId>,
 }
 
 #[derive(Debug)]
-pub(in super::super) enum JobPhase {
+pub(crate) enum JobPhase {
     /// In line: Unity has never heard of it.
     Queued {
         frame: ToUnity,
@@ -40,16 +39,26 @@ pub(in super::super) enum JobPhase {
 }
 
 #[derive(Debug)]
-pub(in super::super) struct RunningJob {
-    pub(in super::super) unity_id: UnityJobId,
-    pub(in super::super) progress: Option<Progress>,
-    pub(in super::super) poll: Poll,
-    pub(in super::super) deadline: JobDeadline,
+pub(crate) struct RunningJob {
+    pub(crate) unity_id: UnityJobId,
+    pub(crate) progress: Option<Progress>,
+    pub(crate) poll: Poll,
+    pub(crate) deadline: JobDeadline,
 }
 
-/// When Unity is asked for it next.
+/// What became of the wish to cancel a job.
+#[derive(Debug)]
+pub(crate) enum Cancel {
+    /// Unity is owed a cancel, or has it and has not refused.
+    UnderWay,
+    /// Unity was sent one, but nobody knows whether it heard.
+    Unanswered,
+    Rejected(Failure),
+}
+
+/// When Unity is asked about it next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum Poll {
+pub(crate) enum Poll {
     At(Timestamp),
     /// In line.
     Due,
@@ -58,24 +67,24 @@ pub(in super::super) enum Poll {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum JobDeadline {
+pub(crate) enum JobDeadline {
     /// Its `timeout_ms`.
     Limit(Timestamp),
-    /// The limit has passed; the last question has until then.
-    LastQuestion(Timestamp),
+    /// The limit has passed; what is asked since then has until then.
+    LastQuestion { since: Timestamp, until: Timestamp },
 }
 
 #[derive(Clone, Debug)]
-pub(in super::super) struct Ending {
-    pub(in super::super) state: JobState,
-    pub(in super::super) progress: Option<Progress>,
-    pub(in super::super) result: Option<Json>,
-    pub(in super::super) error: Option<Failure>,
+pub(crate) struct Ending {
+    pub(crate) state: JobState,
+    pub(crate) progress: Option<Progress>,
+    pub(crate) result: Option<Json>,
+    pub(crate) error: Option<Failure>,
 }
 
 impl Job {
     /// As agents see it.
-    pub(in super::super) fn state(&self) -> JobState {
+    pub(crate) fn state(&self) -> JobState {
         match &self.phase {
             JobPhase::Queued { .. } => JobState::Queued,
             JobPhase::Submitting | JobPhase::Running(_) => JobState::Running,
@@ -85,7 +94,8 @@ impl Job {
 
     fn wake_at(&self) -> Option<Timestamp> {
         let JobPhase::Running(running) = &self.phase else { return None };
-        let (JobDeadline::Limit(end) | JobDeadline::LastQuestion(end)) = running.deadline;
+        let (JobDeadline::Limit(end) | JobDeadline::LastQuestion { until: end, .. }) =
+            running.deadline;
         Some(match running.poll {
             Poll::At(poll) => poll.min(end),
             Poll::Due | Poll::Asked => end,
@@ -94,7 +104,7 @@ impl Job {
 }
 
 #[derive(Debug, Default)]
-pub(in super::super) struct JobStore {
+pub(crate) struct JobStore {
     jobs: BTreeMap<JobId, Job>,
     active: BTreeSet<JobId>,
     /// In the order in which they ended.
@@ -103,21 +113,17 @@ pub(in super::super) struct JobStore {
 }
 
 impl JobStore {
-    pub(in super::super) fn insert(&mut self, id: JobId, job: Job) {
+    pub(crate) fn insert(&mut self, id: JobId, job: Job) {
         self.active.insert(id);
         self.jobs.insert(id, job);
     }
 
-    pub(in super::super) fn get(&self, id: JobId) -> Option<&Job> {
+    pub(crate) fn get(&self, id: JobId) -> Option<&Job> {
         self.jobs.get(&id)
     }
 
     /// The only way a job changes, so that what is derived from it stays true.
-    pub(in super::super) fn update<T>(
-        &mut self,
-        id: JobId,
-        change: impl FnOnce(&mut Job) -> T,
-    ) -> Option<T> {
+    pub(crate) fn update<T>(&mut self, id: JobId, change: impl FnOnce(&mut Job) -> T) -> Option<T> {
         let job = self.jobs.get_mut(&id)?;
         if let Some(at) = job.wake_at() {
             self.wake.remove(&(at, id));
@@ -133,7 +139,7 @@ impl JobStore {
     }
 
     /// Forgets the oldest ended jobs beyond `max`.
-    pub(in super::super) fn retain(&mut self, max: usize) {
+    pub(crate) fn retain(&mut self, max: usize) {
         while self.ended.len() > max {
             if let Some(oldest) = self.ended.pop_front() {
                 self.jobs.remove(&oldest);
@@ -141,19 +147,19 @@ impl JobStore {
         }
     }
 
-    pub(in super::super) fn active(&self) -> Vec<JobId> {
+    pub(crate) fn active(&self) -> Vec<JobId> {
         self.active.iter().copied().collect()
     }
 
-    pub(in super::super) fn active_len(&self) -> usize {
+    pub(crate) fn active_len(&self) -> usize {
         self.active.len()
     }
 
-    pub(in super::super) fn ended_len(&self) -> usize {
+    pub(crate) fn ended_len(&self) -> usize {
         self.ended.len()
     }
 
-    pub(in super::super) fn first_wake(&self) -> Option<(Timestamp, JobId)> {
+    pub(crate) fn first_wake(&self) -> Option<(Timestamp, JobId)> {
         self.wake.first().copied()
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use protocol::{RequestId, ToUnity};
+use protocol::{JobState, RequestId, ToUnity};
 
 use super::super::ids::{CallId, JobId};
 use super::super::time::Timestamp;
@@ -11,20 +11,20 @@ use super::super::tool_catalog::{Kind, Tool};
 use super::queue::Ticket;
 
 #[derive(Debug)]
-pub(in super::super) struct Call {
-    pub(in super::super) request_id: RequestId,
-    pub(in super::super) tool: &'static Tool,
-    pub(in super::super) ticket: Ticket,
-    pub(in super::super) arrived: Timestamp,
-    pub(in super::super) timeout: Duration,
-    pub(in super::super) progress_at: Option<Timestamp>,
-    pub(in super::super) phase: Phase,
+pub(crate) struct Call {
+    pub(crate) request_id: RequestId,
+    pub(crate) tool: &'static Tool,
+    pub(crate) ticket: Ticket,
+    pub(crate) arrived: Timestamp,
+    pub(crate) timeout: Duration,
+    pub(crate) progress_at: Option<Timestamp>,
+    pub(crate) phase: Phase,
 }
 
 #[derive(Debug)]
-pub(in super::super) enum Phase {
+pub(crate) enum Phase {
     /// In line. Whether that is waiting or queued depends on the Editor alone.
-    Lined(Work),
+    InLine(Work),
     /// Its request is with Unity. The frame is gone: it cannot be sent again.
     InLane,
     /// Waits for news of a job.
@@ -32,15 +32,27 @@ pub(in super::super) enum Phase {
 }
 
 #[derive(Debug)]
-pub(in super::super) enum Work {
-    Execute { frame: ToUnity },
-    RunJob { frame: ToUnity, wait_until: Timestamp },
-    JobStatus { job_id: String, wait_until: Timestamp },
-    CancelJob { job_id: String },
+pub(crate) enum Work {
+    Execute {
+        frame: ToUnity,
+    },
+    RunJob {
+        frame: ToUnity,
+        wait_until: Timestamp,
+    },
+    /// `known`: the state of the job when the call came; a change since then is news.
+    JobStatus {
+        job_id: String,
+        wait_until: Timestamp,
+        known: Option<JobState>,
+    },
+    CancelJob {
+        job_id: String,
+    },
 }
 
 #[derive(Debug, Default)]
-pub(in super::super) struct RequestStore {
+pub(crate) struct RequestStore {
     calls: BTreeMap<CallId, Call>,
     parked: BTreeSet<(Timestamp, CallId)>,
     parked_control: usize,
@@ -50,7 +62,7 @@ pub(in super::super) struct RequestStore {
 }
 
 impl RequestStore {
-    pub(in super::super) fn insert(&mut self, id: CallId, call: Call) {
+    pub(crate) fn insert(&mut self, id: CallId, call: Call) {
         if let Some(at) = call.progress_at {
             self.progress.insert((at, id));
         }
@@ -59,7 +71,7 @@ impl RequestStore {
         debug_assert!(before.is_none(), "a call id is used once");
     }
 
-    pub(in super::super) fn remove(&mut self, id: CallId) -> Option<Call> {
+    pub(crate) fn remove(&mut self, id: CallId) -> Option<Call> {
         let call = self.calls.remove(&id)?;
         if let Some(at) = call.progress_at {
             self.progress.remove(&(at, id));
@@ -68,18 +80,18 @@ impl RequestStore {
         Some(call)
     }
 
-    pub(in super::super) fn get(&self, id: CallId) -> Option<&Call> {
+    pub(crate) fn get(&self, id: CallId) -> Option<&Call> {
         self.calls.get(&id)
     }
 
-    pub(in super::super) fn set_phase(&mut self, id: CallId, phase: Phase) {
+    pub(crate) fn set_phase(&mut self, id: CallId, phase: Phase) {
         if let Some(mut call) = self.remove(id) {
             call.phase = phase;
             self.insert(id, call);
         }
     }
 
-    pub(in super::super) fn set_progress(&mut self, id: CallId, at: Timestamp) {
+    pub(crate) fn set_progress(&mut self, id: CallId, at: Timestamp) {
         if let Some(mut call) = self.remove(id) {
             call.progress_at = Some(at);
             self.insert(id, call);
@@ -87,10 +99,10 @@ impl RequestStore {
     }
 
     /// Takes the work out of a call in line and marks it as being with Unity.
-    pub(in super::super) fn take_work(&mut self, id: CallId) -> Option<Work> {
+    pub(crate) fn take_work(&mut self, id: CallId) -> Option<Work> {
         let mut call = self.remove(id)?;
         let work = match std::mem::replace(&mut call.phase, Phase::InLane) {
-            Phase::Lined(work) => Some(work),
+            Phase::InLine(work) => Some(work),
             phase @ (Phase::InLane | Phase::Parked { .. }) => {
                 call.phase = phase;
                 None
@@ -103,7 +115,7 @@ impl RequestStore {
     fn count(&mut self, id: CallId, phase: &Phase, tool: &Tool, enters: bool) {
         let step = |count: &mut usize| *count = if enters { *count + 1 } else { *count - 1 };
         match phase {
-            Phase::Lined(Work::RunJob { .. }) => step(&mut self.unaccepted),
+            Phase::InLine(Work::RunJob { .. }) => step(&mut self.unaccepted),
             Phase::Parked { until, .. } => {
                 if enters {
                     self.parked.insert((*until, id));
@@ -114,30 +126,30 @@ impl RequestStore {
                     step(&mut self.parked_control);
                 }
             }
-            Phase::Lined(
+            Phase::InLine(
                 Work::Execute { .. } | Work::JobStatus { .. } | Work::CancelJob { .. },
             )
             | Phase::InLane => {}
         }
     }
 
-    pub(in super::super) fn ids(&self) -> Vec<CallId> {
+    pub(crate) fn ids(&self) -> Vec<CallId> {
         self.calls.keys().copied().collect()
     }
 
-    pub(in super::super) fn unaccepted(&self) -> usize {
+    pub(crate) fn unaccepted(&self) -> usize {
         self.unaccepted
     }
 
-    pub(in super::super) fn parked_control(&self) -> usize {
+    pub(crate) fn parked_control(&self) -> usize {
         self.parked_control
     }
 
-    pub(in super::super) fn first_parked(&self) -> Option<(Timestamp, CallId)> {
+    pub(crate) fn first_parked(&self) -> Option<(Timestamp, CallId)> {
         self.parked.first().copied()
     }
 
-    pub(in super::super) fn first_progress(&self) -> Option<(Timestamp, CallId)> {
+    pub(crate) fn first_progress(&self) -> Option<(Timestamp, CallId)> {
         self.progress.first().copied()
     }
 }

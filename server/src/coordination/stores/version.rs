@@ -3,7 +3,7 @@
 use protocol::{EditorInstanceId, PluginHello, PluginSessionId};
 
 #[derive(Debug, Default)]
-pub(in super::super) struct VersionStore {
+pub(crate) struct VersionStore {
     plugin_version: Option<String>,
     /// The last that was named: a hello that names none says nothing about a change.
     editor_instance_id: Option<EditorInstanceId>,
@@ -12,18 +12,18 @@ pub(in super::super) struct VersionStore {
 
 impl VersionStore {
     /// Records a hello; true if it shows that the plugin's memory is another one than before.
-    pub(in super::super) fn record(&mut self, hello: &PluginHello) -> bool {
+    pub(crate) fn record(&mut self, hello: &PluginHello) -> bool {
         self.plugin_version = Some(hello.plugin_version.clone());
         let another_editor = replace(&mut self.editor_instance_id, &hello.editor_instance_id);
         let another_session = replace(&mut self.plugin_session_id, &hello.plugin_session_id);
         another_editor || another_session
     }
 
-    pub(in super::super) fn clear_version(&mut self) {
+    pub(crate) fn clear_version(&mut self) {
         self.plugin_version = None;
     }
 
-    pub(in super::super) fn plugin_version(&self) -> Option<&str> {
+    pub(crate) fn plugin_version(&self) -> Option<&str> {
         self.plugin_version.as_deref()
     }
 }
