@@ -2,5 +2,5 @@
 //!
 //! `coordination` is the core: every decision of the server, as one state machine without IO.
 
-#[deny(clippy::disallowed_types, clippy::disallowed_methods)]
+#[forbid(clippy::disallowed_types, clippy::disallowed_methods, clippy::disallowed_macros)]
 pub mod coordination;

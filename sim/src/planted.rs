@@ -32,11 +32,14 @@ pub enum Fault {
     SendWhileCompiling,
     IgnoreANewPluginSession,
     NeverPing,
+    HalveTheHeartbeatTimeout,
+    HalveTheProbe,
+    CloseAfterNineBadFrames,
     DoNothing,
 }
 
 impl Fault {
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 22] = [
         Self::ForgetTheRequestTimeout,
         Self::ForgetTheWaitLimit,
         Self::ResendAfterReconnect,
@@ -55,6 +58,9 @@ impl Fault {
         Self::SendWhileCompiling,
         Self::IgnoreANewPluginSession,
         Self::NeverPing,
+        Self::HalveTheHeartbeatTimeout,
+        Self::HalveTheProbe,
+        Self::CloseAfterNineBadFrames,
         Self::DoNothing,
     ];
 
@@ -78,6 +84,9 @@ impl Fault {
             Self::SendWhileCompiling => "requests are sent while Unity compiles",
             Self::IgnoreANewPluginSession => "a new plugin session is taken for the old one",
             Self::NeverPing => "no ping is sent",
+            Self::HalveTheHeartbeatTimeout => "a pong has half its time",
+            Self::HalveTheProbe => "a probed session has half its time",
+            Self::CloseAfterNineBadFrames => "nine bad frames end a session",
             Self::DoNothing => "nothing is done at all",
         }
     }
@@ -88,6 +97,9 @@ impl Fault {
         match self {
             Self::QueueOneTooMany => limits.queue_max += 1,
             Self::KeepOneJobTooMany => limits.jobs_kept_max += 1,
+            Self::HalveTheHeartbeatTimeout => limits.heartbeat_timeout /= 2,
+            Self::HalveTheProbe => limits.takeover_probe /= 2,
+            Self::CloseAfterNineBadFrames => limits.bad_frames_max -= 1,
             _ => {}
         }
         Planted {
@@ -96,7 +108,7 @@ impl Fault {
             last_execute: None,
             last_seq: 0,
             held: VecDeque::new(),
-            replies: 0,
+            count: 0,
             session: None,
         }
     }
@@ -108,7 +120,8 @@ pub struct Planted {
     last_execute: Option<ToUnity>,
     last_seq: u64,
     held: VecDeque<Event>,
-    replies: u64,
+    /// Whatever the fault counts.
+    count: u64,
     session: Option<unity_mcp::coordination::ConnectionId>,
 }
 
@@ -158,8 +171,8 @@ impl Planted {
             }
             (Fault::SwapTwoCalls, event @ Event::CallReceived { .. }) => {
                 // Every third call waits for the next one, which goes first.
-                self.replies += 1;
-                if self.replies.is_multiple_of(3) {
+                self.count += 1;
+                if self.count.is_multiple_of(3) {
                     self.held.push_back(event);
                     return Vec::new();
                 }
@@ -235,8 +248,8 @@ impl Planted {
             }
             (Fault::AnswerTwice, effect @ Effect::Reply { .. }) => vec![effect.clone(), effect],
             (Fault::LoseAnAnswer, effect @ Effect::Reply { .. }) => {
-                self.replies += 1;
-                if self.replies.is_multiple_of(20) { Vec::new() } else { vec![effect] }
+                self.count += 1;
+                if self.count.is_multiple_of(20) { Vec::new() } else { vec![effect] }
             }
             (Fault::LieAboutExecution, Effect::Reply { call, outcome: Err(failure) }) => {
                 let guarantee = Guarantee::NotExecuted;
@@ -246,8 +259,8 @@ impl Planted {
                 Fault::ChangeATerminalState,
                 Effect::Reply { call, outcome: Ok(Answer::Job(mut report)) },
             ) => {
-                self.replies += 1;
-                if report.state == protocol::JobState::Failed && self.replies.is_multiple_of(2) {
+                self.count += 1;
+                if report.state == protocol::JobState::Failed && self.count.is_multiple_of(2) {
                     report.state = protocol::JobState::Succeeded;
                 }
                 vec![Effect::Reply { call, outcome: Ok(Answer::Job(report)) }]

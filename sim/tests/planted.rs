@@ -23,7 +23,7 @@ fn every_planted_fault_is_found() {
 
 /// The model might share a misunderstanding with the core; books cannot.
 #[test]
-fn the_books_alone_find_whatever_breaks_the_three_great_promises() {
+fn the_books_alone_find_what_breaks_at_most_once_one_answer_and_never_a_lie() {
     let faults = [
         Fault::ResendAfterReconnect,
         Fault::FreeTheLaneOnTimeout,

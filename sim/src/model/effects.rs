@@ -50,7 +50,11 @@ impl Model {
         let justified = match why {
             SessionEnd::NoPong => self.pong_over_at().is_some_and(|at| at <= now),
             SessionEnd::Stuck => self.stuck_at().is_some_and(|at| at <= now),
-            SessionEnd::ProbeUnanswered | SessionEnd::Replaced => another,
+            SessionEnd::ProbeUnanswered => {
+                let probe = self.limits.takeover_probe.as_millis() as Millis;
+                another && now >= self.contested_since + probe
+            }
+            SessionEnd::Replaced => another,
             SessionEnd::BadFrames => self.bad_frames >= 10,
             // The model has ended these itself, when it heard of them.
             SessionEnd::SocketClosed | SessionEnd::NotWritable => false,

@@ -256,7 +256,7 @@ impl Model {
             self.on_session_frame(now, frame);
             self.update_gate(now);
         } else if let Ok(FromUnity::Hello(hello)) = frame {
-            self.on_hello(on, hello.clone());
+            self.on_hello(now, on, hello.clone());
         } else if let Some(waiting) = self.hellos.get_mut(&on.0) {
             match frame {
                 Ok(FromUnity::EditorStatus(status)) if status.seq > waiting.seq => {
@@ -272,7 +272,11 @@ impl Model {
         }
     }
 
-    fn on_hello(&mut self, on: ConnectionId, hello: PluginHello) {
+    fn on_hello(&mut self, now: Millis, on: ConnectionId, hello: PluginHello) {
+        let waiting = self.hellos.keys().any(|other| Some(ConnectionId(*other)) != self.session);
+        if !waiting {
+            self.contested_since = now;
+        }
         // The first hello of a socket counts.
         self.hellos.entry(on.0).or_insert(Hello { hello, seq: 0, tools: None });
         if self.session.is_none() && !self.stopped {

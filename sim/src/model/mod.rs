@@ -35,6 +35,8 @@ pub(crate) struct Model {
     /// The last ping was answered, and not just forgiven.
     heard: bool,
     bad_frames: u32,
+    /// Since when a newcomer waits for the probe of the session.
+    contested_since: Millis,
     editor: Editor,
     seq: u64,
     offered: Option<Vec<String>>,
@@ -186,6 +188,7 @@ impl Model {
             ping_due: 0,
             heard: true,
             bad_frames: 0,
+            contested_since: 0,
             editor: Editor::Unknown,
             seq: 0,
             offered: None,
