@@ -41,7 +41,7 @@ pub use from_unity::{
 };
 pub use ids::{EditorInstanceId, PluginSessionId, RequestId, UnityJobId};
 pub use printable::printable;
-/// A JSON value as data. The core hands it on and looks into it, and neither parses nor prints it.
+/// A JSON value as data. The core hands it on and looks into it; the codec alone reads and writes it.
 pub use serde_json::{Map, Value as Json};
 pub use to_unity::{
     Cancel, Capability, Execute, ExecutionMode, GetJobStatus, Ping, ServerHello, SubmitJob,

@@ -70,7 +70,7 @@ pub struct ToolMetadata {
 pub enum ExecutionMode {
     /// One request, one answer.
     Sync,
-    /// Submitted, then asked for.
+    /// Submitted, then asked about.
     Job,
 }
 

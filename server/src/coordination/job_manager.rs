@@ -144,7 +144,7 @@ impl JobManager {
         self.update_running(id, |running| running.progress = progress);
     }
 
-    /// Puts the job in line to be asked for; false if it is there already.
+    /// Puts the job in line to be asked about; false if it is there already.
     pub(super) fn make_due(&mut self, id: JobId) -> bool {
         let changed = self.update_running(id, |running| {
             let waits = matches!(running.poll, Poll::At(_));

@@ -6,15 +6,19 @@ use std::time::Duration;
 pub struct Limits {
     /// Calls that wait or are queued. Control calls have the same room of their own.
     pub queue_max: usize,
+    /// From ping to ping.
     pub heartbeat_interval: Duration,
     /// How old an unanswered ping may be while the Editor is ready.
     pub heartbeat_timeout: Duration,
+    /// How long a socket may be silent before it is known to be a plugin.
     pub hello_timeout: Duration,
+    /// How old the known state of a running job may become while Unity is there.
     pub job_poll_interval: Duration,
     /// How long calls wait for an Editor that is away or does not respond.
     pub reconnect_wait: Duration,
     /// How long a compile or a reload may take.
     pub compile_grace: Duration,
+    /// Of one frame, either way.
     pub message_max_bytes: usize,
     /// How long a session that is challenged by a newcomer has to show that it lives.
     pub takeover_probe: Duration,
@@ -29,11 +33,13 @@ pub struct Limits {
     pub status_timeout: Duration,
     /// Sockets without a hello; one more and the oldest gives way.
     pub pending_max: usize,
+    /// Bad frames in a row: with this one the peer is beyond repair.
     pub bad_frames_max: u32,
     /// Submissions given up on whose late acceptance is still answered with a cancel.
     pub abandoned_max: usize,
     /// Soon enough that the first report is there within a second.
     pub progress_first: Duration,
+    /// Often enough that a client with a limit of its own stays patient.
     pub progress_interval: Duration,
     /// How long peers have to close, so that the process is gone within two seconds.
     pub stop_max: Duration,

@@ -259,7 +259,7 @@ impl RequestScheduler {
         };
     }
 
-    /// Whoever asked for this job waits no longer; the question goes on for the server's own sake.
+    /// Whoever asked about this job waits no longer; the question goes on for the server's own sake.
     pub(super) fn take_asker(&mut self, about: JobId) -> Option<CallId> {
         match &mut self.lane {
             Lane::Taken { purpose: Purpose::Status { job, asker }, .. } if *job == about => {

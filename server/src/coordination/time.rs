@@ -58,7 +58,7 @@ pub enum Why {
     WindowCloses,
     /// An answered request has been in a living Unity for too long.
     LaneStuck,
-    /// A job wants to be asked for, or its time is over.
+    /// A job is to be asked about, or its time is over.
     JobDue(JobId),
     /// A call that waits for a job has waited as long as it asked to.
     ParkOver(CallId),

@@ -249,7 +249,7 @@ fn a_cancel_answered_with_nonsense_changes_nothing() {
 }
 
 #[test]
-fn what_is_no_job_cannot_be_cancelled() {
+fn only_a_job_can_be_cancelled() {
     check(
         r#"
         show messages

@@ -1,6 +1,6 @@
 //! CONTRACT 8: the catalogue, and that the documents made from it are current.
 
-use protocol::ExecutionMode;
+use protocol::{ExecutionMode, Json};
 use unity_mcp::coordination::{ErrorCode, Kind, Need, TOOLS, Tool};
 
 /// The catalogue as a table of Markdown, with the columns of the contract.
@@ -40,6 +40,22 @@ fn the_catalogue_is_the_contracts() {
 | `get_job_status` | control | sync | no | 5000 | 10000 | optional | no |
 | `cancel_job` | control | sync | no | 5000 | 10000 | optional | no |"
     );
+}
+
+#[test]
+fn every_default_is_one_that_the_validator_accepts() {
+    for tool in &TOOLS {
+        assert!(tool.default_timeout_ms <= tool.max_timeout_ms, "{}", tool.name);
+        for parameter in tool.parameters {
+            let default = match parameter.need {
+                Need::Required | Need::Optional => continue,
+                Need::DefaultInteger(value) => Json::from(value),
+                Need::DefaultFlag(value) => Json::from(value),
+                Need::DefaultWord(value) => Json::from(value),
+            };
+            assert_eq!(parameter.shape.check(&default), Ok(()), "{} {}", tool.name, parameter.name);
+        }
+    }
 }
 
 fn arguments(tool: &Tool) -> String {

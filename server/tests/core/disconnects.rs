@@ -192,7 +192,7 @@ fn running_jobs_follow_the_same_window() {
 }
 
 #[test]
-fn after_a_reconnect_unity_is_asked_for_its_jobs() {
+fn after_a_reconnect_unity_is_asked_about_its_jobs() {
     check(
         r#"
         0 ready 1

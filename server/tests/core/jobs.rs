@@ -173,7 +173,7 @@ fn a_late_acceptance_on_the_next_session_is_cancelled_too() {
 }
 
 #[test]
-fn a_running_job_is_asked_for_every_interval_and_ends_as_unity_says() {
+fn a_running_job_is_asked_about_every_interval_and_ends_as_unity_says() {
     check(
         r#"
         0 ready 1
@@ -512,7 +512,7 @@ fn a_run_that_waits_is_answered_with_the_finished_job() {
 }
 
 #[test]
-fn a_run_that_waits_too_short_is_answered_with_its_job_id() {
+fn a_run_whose_wait_is_too_short_is_answered_with_its_job_id() {
     check(
         r#"
         0 ready 1
@@ -591,7 +591,7 @@ fn an_unknown_or_malformed_job_id_is_not_found() {
 }
 
 #[test]
-fn whoever_asks_for_a_job_that_ends_meanwhile_is_told_so_at_once() {
+fn whoever_asks_about_a_job_that_ends_meanwhile_is_told_so_at_once() {
     check(
         r#"
         0 ready 1

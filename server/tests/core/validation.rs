@@ -29,17 +29,17 @@ fn defaults_are_filled_in_and_what_unity_does_not_need_stays_here() {
 fn a_call_whose_frame_would_be_too_large_is_refused_and_nothing_sent() {
     check(
         r#"
+        limit message_max_bytes 188
         show messages
-        limit message_max_bytes 230
         0 ready 1
-        1 call 1 read_console {"contains":"0123456789"}
-        -> 1 unity 1 execute req-t-1 read_console {"contains":"0123456789","max_entries":200,"stack_traces":true} timeout=10000
+        1 call 1 read_console {"contains":"01234567890123456"}
+        -> 1 unity 1 execute req-t-1 read_console {"contains":"01234567890123456","max_entries":200,"stack_traces":true} timeout=10000
         2 console 1 req-t-1
         -> 2 call 1 ok {"count":0,"entries":[],"truncated":false}
-        3 call 2 read_console {"contains":"012345678901234567890123456789012345678901234567890123456789"}
-        -> 3 call 2 ERR_INVALID_PARAMS not_executed final fix_the_call "The call takes 231 bytes but the limit is 230; send shorter arguments."
-        4 call 3 run_tests {"filter":"012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789"}
-        -> 4 call 3 ERR_INVALID_PARAMS not_executed final fix_the_call "The call takes 235 bytes but the limit is 230; send shorter arguments."
+        3 call 2 read_console {"contains":"012345678901234567"}
+        -> 3 call 2 ERR_INVALID_PARAMS not_executed final fix_the_call "The call takes 189 bytes but the limit is 188; send shorter arguments."
+        4 call 3 run_tests {"filter":"0123456789012345678901234567890123456789012345678901234567890123"}
+        -> 4 call 3 ERR_INVALID_PARAMS not_executed final fix_the_call "The call takes 209 bytes but the limit is 188; send shorter arguments."
         5 call 4 get_editor_state
         -> 5 call 4 ok server=Ready editor=Some(Ready) connected=true seq=Some(0) waiting=None queue=0 running=None plugin=Some("1.0.0")
     "#,

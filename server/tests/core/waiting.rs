@@ -113,7 +113,7 @@ fn another_reason_changes_the_limit_but_not_the_start() {
 }
 
 #[test]
-fn losing_a_compiling_editor_changes_nothing_for_who_waits() {
+fn losing_a_compiling_editor_changes_nothing_for_those_who_wait() {
     check(
         r#"
         0 compiling 1
@@ -170,7 +170,7 @@ fn queued_calls_wait_from_the_moment_the_editor_stops_being_ready() {
 }
 
 #[test]
-fn a_ready_that_flashes_between_two_reloads_starts_the_wait_anew_for_who_is_not_sent() {
+fn a_ready_that_flashes_between_two_reloads_starts_the_wait_anew_for_those_not_sent() {
     check(
         r#"
         0 compiling 1

@@ -213,7 +213,7 @@ impl Model {
     fn judge_question(&mut self, now: Millis, request: &RequestId, unity: &str) -> Verdict {
         let asked = |job: &usize| self.unity_of(*job).is_some_and(|id| id.0 == unity);
         let Some(job) = (0..self.jobs.len()).find(asked) else {
-            return Err(format!("Unity was asked for {unity}, which does not run"));
+            return Err(format!("Unity was asked about {unity}, which does not run"));
         };
         let asker = self.control.iter().copied().find(|id| {
             self.calls.get(id).is_some_and(|call| request.0 == format!("req-m-{}", call.request))
@@ -311,7 +311,7 @@ impl Model {
             && *asked == index
             && let Some(call) = asker.take()
         {
-            self.seen.mark("a job ended while somebody asked for it");
+            self.seen.mark("a job ended while somebody asked about it");
             self.expected.push((call, Expect::Job(index)));
         }
         self.ended.push_back(index);

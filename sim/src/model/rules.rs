@@ -367,7 +367,7 @@ impl Model {
                     return Err(format!("job {} is over its limit without Unity", index + 1));
                 }
                 None => {
-                    self.seen.mark("a job was asked for at its limit");
+                    self.seen.mark("a job was asked about at its limit");
                     *last_question = Some(now);
                 }
                 Some(granted) if now >= *granted + 5_000 => {

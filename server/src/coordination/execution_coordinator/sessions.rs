@@ -122,7 +122,7 @@ impl ExecutionCoordinator {
         self.resume(now, adopted.memory_gone);
     }
 
-    /// What Unity was sent before: waits on, ends, or is asked for.
+    /// What Unity was sent before: waits on, ends, or is asked about.
     fn resume(&mut self, now: Timestamp, memory_gone: bool) {
         if self.scheduler.kept().is_some() {
             self.scheduler.free_lane(); // Its caller was answered; a new session starts clean.
