@@ -2,8 +2,10 @@
 //! wires and what agents do, predicts every answer, and knows nothing of the core's insides: no
 //! deadlines are stored, everything is worked out anew from what is known.
 
+mod answers;
 mod effects;
 mod events;
+mod replies;
 mod rules;
 
 use std::collections::{BTreeMap, VecDeque};

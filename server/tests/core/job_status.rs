@@ -1,0 +1,403 @@
+//! CONTRACT 7.4 to 7.6: what is known of a job, who waits for it, and its limit.
+
+use super::check::check;
+
+#[test]
+fn a_status_of_another_job_or_of_the_wrong_kind_is_a_bad_answer_and_the_job_goes_on() {
+    check(
+        r#"
+        0 ready 1
+        0 call 1 run_tests
+        -> 0 call 1 ok accepted job-t-1 Queued
+        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
+        -> 0 note JobChanged { job: job-t-1, state: Running }
+        10 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
+        40 call 2 get_job_status {"job_id":"job-t-1"}
+        -> 40 unity 1 get_job_status req-t-2 u1
+        41 unity 1 job_status {"request_id":"req-t-2","job_id":"u9","state":"succeeded"}
+        -> 41 note BadAnswer { request_id: RequestId("req-t-2"), problem: "it names another job" }
+        -> 41 call 2 ERR_INVALID_RESPONSE unknown final inspect_then_retry
+        50 call 3 get_job_status {"job_id":"job-t-1"}
+        -> 50 unity 1 get_job_status req-t-3 u1
+        51 console 1 req-t-3
+        -> 51 note BadAnswer { request_id: RequestId("req-t-3"), problem: "result does not answer get_job_status" }
+        -> 51 call 3 ERR_INVALID_RESPONSE unknown final inspect_then_retry
+        60 call 4 get_job_status {"job_id":"job-t-1"}
+        -> 60 unity 1 get_job_status req-t-4 u1
+        61 unity 1 job_status {"request_id":"req-t-4","state":"succeeded"}
+        -> 61 note BadAnswer { request_id: RequestId("req-t-4"), problem: "job_status: missing field `job_id`" }
+        -> 61 call 4 ERR_INVALID_RESPONSE unknown final inspect_then_retry
+        70 call 5 get_job_status {"job_id":"job-t-1"}
+        -> 70 unity 1 get_job_status req-t-5 u1
+        71 unity 1 error {"request_id":"req-t-5","error":{"code":"ERR_EDITOR_NOT_READY","message":"busy"}}
+        -> 71 call 5 ERR_EDITOR_NOT_READY unknown final inspect_then_retry unity=ERR_EDITOR_NOT_READY
+        1071 wait
+    "#,
+    );
+}
+
+#[test]
+fn at_its_limit_a_job_is_asked_once_more_and_may_still_have_ended() {
+    check(
+        r#"
+        0 ready 1
+        0 call 1 run_tests {"timeout_ms":500}
+        -> 0 call 1 ok accepted job-t-1 Queued
+        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=500
+        -> 0 note JobChanged { job: job-t-1, state: Running }
+        10 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
+        -> 500 unity 1 get_job_status req-t-2 u1
+        501 wait
+        510 unity 1 job_status {"request_id":"req-t-2","job_id":"u1","state":"succeeded"}
+        -> 510 note JobChanged { job: job-t-1, state: Succeeded }
+        520 call 2 get_job_status {"job_id":"job-t-1"}
+        -> 520 call 2 ok job-t-1 Succeeded
+    "#,
+    );
+}
+
+#[test]
+fn a_job_that_still_runs_at_its_limit_ends_in_timeout_and_is_cancelled_in_unity() {
+    check(
+        r#"
+        0 ready 1
+        0 call 1 run_tests {"timeout_ms":500}
+        -> 0 call 1 ok accepted job-t-1 Queued
+        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=500
+        -> 0 note JobChanged { job: job-t-1, state: Running }
+        10 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
+        -> 500 unity 1 get_job_status req-t-2 u1
+        510 unity 1 job_status {"request_id":"req-t-2","job_id":"u1","state":"running"}
+        -> 510 note JobChanged { job: job-t-1, state: Timeout }
+        -> 510 unity 1 cancel req-t-3 u1
+        520 call 2 get_job_status {"job_id":"job-t-1"}
+        530 unity 1 cancel_result {"request_id":"req-t-3","status":"cancel_requested"}
+        -> 530 call 2 ok job-t-1 Timeout error=(ERR_REQUEST_TIMEOUT unknown final inspect_then_retry)
+    "#,
+    );
+}
+
+#[test]
+fn a_job_whose_last_question_is_not_answered_ends_in_timeout() {
+    check(
+        r#"
+        0 ready 1
+        0 call 1 run_tests {"timeout_ms":500}
+        -> 0 call 1 ok accepted job-t-1 Queued
+        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=500
+        -> 0 note JobChanged { job: job-t-1, state: Running }
+        10 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
+        -> 500 unity 1 get_job_status req-t-2 u1
+        5499 call 2 get_editor_state
+        -> 5499 call 2 ok server=Ready editor=Some(Ready) connected=true seq=Some(0) waiting=None queue=0 running=Some("req-t-2 get_job_status 4999ms") plugin=Some("1.0.0")
+        -> 5500 note QuestionUnanswered { request_id: RequestId("req-t-2") }
+        -> 5500 note JobChanged { job: job-t-1, state: Timeout }
+        -> 5500 unity 1 cancel req-t-4 u1
+        5501 call 3 get_job_status {"job_id":"job-t-1"}
+    "#,
+    );
+}
+
+#[test]
+fn a_job_whose_last_question_finds_no_place_in_the_lane_ends_in_timeout() {
+    check(
+        r#"
+        0 ready 1
+        0 call 1 run_tests {"timeout_ms":500}
+        -> 0 call 1 ok accepted job-t-1 Queued
+        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=500
+        -> 0 note JobChanged { job: job-t-1, state: Running }
+        10 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
+        20 call 2 read_console
+        -> 20 unity 1 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 5500 note JobChanged { job: job-t-1, state: Timeout }
+        5501 console 1 req-t-2
+        -> 5501 call 2 ok {"count":0,"entries":[],"truncated":false}
+        -> 5501 unity 1 cancel req-t-3 u1
+    "#,
+    );
+}
+
+#[test]
+fn a_job_at_its_limit_without_unity_ends_in_timeout_at_once_and_the_cancel_is_kept() {
+    check(
+        r#"
+        0 ready 1
+        0 call 1 run_tests {"timeout_ms":500}
+        -> 0 call 1 ok accepted job-t-1 Queued
+        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=500
+        -> 0 note JobChanged { job: job-t-1, state: Running }
+        10 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
+        20 close 1
+        -> 20 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
+        -> 500 note JobChanged { job: job-t-1, state: Timeout }
+        501 call 2 get_job_status {"job_id":"job-t-1"}
+        -> 501 call 2 ok job-t-1 Timeout error=(ERR_REQUEST_TIMEOUT unknown final inspect_then_retry)
+        600 ready 2
+        -> 600 unity 2 cancel req-t-3 u1
+    "#,
+    );
+}
+
+#[test]
+fn without_a_ready_editor_the_last_known_state_is_given() {
+    check(
+        r#"
+        0 ready 1
+        0 call 1 run_tests
+        -> 0 call 1 ok accepted job-t-1 Queued
+        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
+        -> 0 note JobChanged { job: job-t-1, state: Running }
+        10 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
+        20 unity 1 editor_status {"state":"compiling","seq":1}
+        30 call 2 get_job_status {"job_id":"job-t-1"}
+        -> 30 call 2 ok job-t-1 Running
+        5000 unity 1 editor_status {"state":"ready","seq":2}
+        -> 5000 unity 1 get_job_status req-t-3 u1
+    "#,
+    );
+}
+
+#[test]
+fn a_status_call_that_waits_returns_when_the_state_changes() {
+    check(
+        r#"
+        0 ready 1
+        0 call 1 read_console
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        1 call 2 run_tests
+        -> 1 call 2 ok accepted job-t-1 Queued
+        2 unity 1 editor_status {"state":"compiling","seq":1}
+        3 console 1 req-t-1
+        -> 3 call 1 ok {"count":0,"entries":[],"truncated":false}
+        4 call 3 get_job_status {"job_id":"job-t-1","wait_ms":60000}
+        5 unity 1 editor_status {"state":"ready","seq":2}
+        -> 5 unity 1 submit_job req-t-2 run_tests {"mode":"all"} timeout=300000
+        -> 5 note JobChanged { job: job-t-1, state: Running }
+        -> 5 call 3 ok job-t-1 Running
+        6 unity 1 submit_job_result {"request_id":"req-t-2","status":"accepted","job_id":"u1"}
+        7 call 4 get_job_status {"job_id":"job-t-1","wait_ms":60000}
+        -> 7 unity 1 get_job_status req-t-5 u1
+        8 unity 1 job_status {"request_id":"req-t-5","job_id":"u1","state":"running"}
+        1008 tick
+        -> 1008 unity 1 get_job_status req-t-6 u1
+        1009 unity 1 job_status {"request_id":"req-t-6","job_id":"u1","state":"succeeded"}
+        -> 1009 note JobChanged { job: job-t-1, state: Succeeded }
+        -> 1009 call 4 ok job-t-1 Succeeded
+        1010 call 5 get_job_status {"job_id":"job-t-1","wait_ms":60000}
+        -> 1010 call 5 ok job-t-1 Succeeded
+    "#,
+    );
+}
+
+#[test]
+fn a_status_call_that_waits_returns_when_its_time_is_over() {
+    check(
+        r#"
+        0 ready 1
+        0 call 1 run_tests
+        -> 0 call 1 ok accepted job-t-1 Queued
+        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
+        -> 0 note JobChanged { job: job-t-1, state: Running }
+        10 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
+        20 call 2 get_job_status {"job_id":"job-t-1","wait_ms":100}
+        -> 20 unity 1 get_job_status req-t-3 u1
+        30 unity 1 job_status {"request_id":"req-t-3","job_id":"u1","state":"running","progress":{"done":1,"total":2}}
+        119 call 3 get_editor_state
+        -> 119 call 3 ok server=Ready editor=Some(Ready) connected=true seq=Some(0) waiting=None queue=0 running=None plugin=Some("1.0.0")
+        -> 120 call 2 ok job-t-1 Running 1/2
+        121 wait
+    "#,
+    );
+}
+
+#[test]
+fn a_status_call_whose_wait_passed_in_the_line_is_answered_afresh() {
+    check(
+        r#"
+        0 ready 1
+        0 call 1 run_tests
+        -> 0 call 1 ok accepted job-t-1 Queued
+        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
+        -> 0 note JobChanged { job: job-t-1, state: Running }
+        10 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
+        20 call 2 read_console
+        -> 20 unity 1 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        30 call 3 get_job_status {"job_id":"job-t-1","wait_ms":100}
+        500 console 1 req-t-2
+        -> 500 call 2 ok {"count":0,"entries":[],"truncated":false}
+        -> 500 unity 1 get_job_status req-t-3 u1
+    "#,
+    );
+}
+
+#[test]
+fn a_run_that_waits_is_answered_with_the_finished_job() {
+    check(
+        r#"
+        0 ready 1
+        0 call 1 run_tests {"wait_ms":60000}
+        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
+        -> 0 note JobChanged { job: job-t-1, state: Running }
+        10 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
+        -> 1010 unity 1 get_job_status req-t-2 u1
+        1020 unity 1 job_status {"request_id":"req-t-2","job_id":"u1","state":"succeeded"}
+        -> 1020 note JobChanged { job: job-t-1, state: Succeeded }
+        -> 1020 call 1 ok job-t-1 Succeeded
+    "#,
+    );
+}
+
+#[test]
+fn a_run_whose_wait_is_too_short_is_answered_with_its_job_id() {
+    check(
+        r#"
+        0 ready 1
+        0 call 1 run_tests {"wait_ms":500}
+        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
+        -> 0 note JobChanged { job: job-t-1, state: Running }
+        10 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
+        -> 500 call 1 ok accepted job-t-1 Running
+        501 wait
+    "#,
+    );
+}
+
+#[test]
+fn a_run_that_waits_behind_a_compile_longer_than_it_wanted_gets_its_job_id_at_once() {
+    check(
+        r#"
+        0 compiling 1
+        0 call 1 run_tests {"wait_ms":500}
+        5000 unity 1 editor_status {"state":"ready","seq":1}
+        -> 5000 call 1 ok accepted job-t-1 Queued
+        -> 5000 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
+        -> 5000 note JobChanged { job: job-t-1, state: Running }
+    "#,
+    );
+}
+
+#[test]
+fn an_unknown_or_malformed_job_id_is_not_found() {
+    check(
+        r#"
+        0 ready 1
+        1 call 1 get_job_status {"job_id":"job-t-1"}
+        -> 1 call 1 ERR_JOB_NOT_FOUND not_executed final fix_the_call
+        2 call 2 get_job_status {"job_id":"job-other-1"}
+        -> 2 call 2 ERR_JOB_NOT_FOUND not_executed final fix_the_call
+        3 call 3 get_job_status {"job_id":""}
+        -> 3 call 3 ERR_JOB_NOT_FOUND not_executed final fix_the_call
+        4 call 4 get_job_status {"job_id":"req-t-1"}
+        -> 4 call 4 ERR_JOB_NOT_FOUND not_executed final fix_the_call
+    "#,
+    );
+}
+
+#[test]
+fn whoever_asks_about_a_job_that_ends_meanwhile_is_told_so_at_once() {
+    check(
+        r#"
+        0 ready 1
+        0 call 1 run_tests {"timeout_ms":5000}
+        -> 0 call 1 ok accepted job-t-1 Queued
+        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=5000
+        -> 0 note JobChanged { job: job-t-1, state: Running }
+        10 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
+        900 call 2 get_job_status {"job_id":"job-t-1","timeout_ms":10000}
+        -> 900 unity 1 get_job_status req-t-2 u1
+        10000 tick
+        -> 10000 note JobChanged { job: job-t-1, state: Timeout }
+        -> 10000 call 2 ok job-t-1 Timeout error=(ERR_REQUEST_TIMEOUT unknown final inspect_then_retry)
+        10100 unity 1 job_status {"request_id":"req-t-2","job_id":"u1","state":"succeeded"}
+        -> 10100 unity 1 cancel req-t-3 u1
+    "#,
+    );
+}
+
+#[test]
+fn a_status_call_that_waits_hears_of_a_change_that_came_while_it_was_in_line() {
+    check(
+        r#"
+        0 ready 1
+        0 call 1 read_console
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        1 call 2 run_tests
+        -> 1 call 2 ok accepted job-t-1 Queued
+        2 call 3 get_job_status {"job_id":"job-t-1","wait_ms":60000}
+        5 console 1 req-t-1
+        -> 5 call 1 ok {"count":0,"entries":[],"truncated":false}
+        -> 5 unity 1 submit_job req-t-2 run_tests {"mode":"all"} timeout=300000
+        -> 5 note JobChanged { job: job-t-1, state: Running }
+        6 unity 1 submit_job_result {"request_id":"req-t-2","status":"accepted","job_id":"u1"}
+        -> 6 call 3 ok job-t-1 Running
+    "#,
+    );
+}
+
+#[test]
+fn a_short_question_of_an_agent_is_not_the_last_question_of_a_job() {
+    check(
+        r#"
+        0 ready 1
+        0 call 1 run_tests {"timeout_ms":500}
+        -> 0 call 1 ok accepted job-t-1 Queued
+        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=500
+        -> 0 note JobChanged { job: job-t-1, state: Running }
+        10 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
+        490 call 2 read_console
+        -> 490 unity 1 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        495 call 3 get_job_status {"job_id":"job-t-1","timeout_ms":1}
+        510 console 1 req-t-2
+        -> 510 call 2 ok {"count":0,"entries":[],"truncated":false}
+        -> 510 unity 1 get_job_status req-t-3 u1
+        -> 511 note QuestionUnanswered { request_id: RequestId("req-t-3") }
+        -> 511 call 3 ERR_REQUEST_TIMEOUT unknown final inspect_then_retry
+        -> 511 unity 1 get_job_status req-t-4 u1
+        512 tick
+        515 unity 1 job_status {"request_id":"req-t-4","job_id":"u1","state":"succeeded"}
+        -> 515 note JobChanged { job: job-t-1, state: Succeeded }
+    "#,
+    );
+}
+
+#[test]
+fn a_question_from_before_the_limit_is_not_the_last_question_of_a_job() {
+    check(
+        r#"
+        0 ready 1
+        0 call 1 run_tests {"timeout_ms":500}
+        -> 0 call 1 ok accepted job-t-1 Queued
+        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=500
+        -> 0 note JobChanged { job: job-t-1, state: Running }
+        10 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
+        490 call 2 get_job_status {"job_id":"job-t-1"}
+        -> 490 unity 1 get_job_status req-t-2 u1
+        510 unity 1 job_status {"request_id":"req-t-2","job_id":"u1","state":"running"}
+        -> 510 call 2 ok job-t-1 Running
+        -> 510 unity 1 get_job_status req-t-3 u1
+        520 unity 1 job_status {"request_id":"req-t-3","job_id":"u1","state":"running"}
+        -> 520 note JobChanged { job: job-t-1, state: Timeout }
+        -> 520 unity 1 cancel req-t-4 u1
+    "#,
+    );
+}
+
+#[test]
+fn a_run_that_waits_is_told_when_its_queued_job_fails() {
+    check(
+        r#"
+        limit compile_grace 3000
+        0 ready 1
+        0 call 1 read_console
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        1 call 2 run_tests {"wait_ms":60000}
+        2 unity 1 editor_status {"state":"compiling","seq":1}
+        3 console 1 req-t-1
+        -> 3 call 1 ok {"count":0,"entries":[],"truncated":false}
+        -> 3002 note JobChanged { job: job-t-1, state: Failed }
+        -> 3002 call 2 ok job-t-1 Failed error=(ERR_COMPILE_TIMEOUT not_executed retryable wait_for_editor)
+        3003 wait
+    "#,
+    );
+}

@@ -1,0 +1,264 @@
+//! What Unity answers, or what comes back unsent, and what must follow from it.
+
+use protocol::{
+    CancelStatus, ErrorBody, ExecuteOutcome, JobState, JobStatus, RequestId, ToUnity, UnityJobId,
+};
+use unity_mcp::coordination::{ConnectionId, ErrorCode, Guarantee};
+
+use super::{CallState, Expect, JobLife, Lane, Millis, Model, Owed, Place, What, Who};
+
+/// An answer to a request, whatever message it came in.
+pub(super) enum Answer {
+    Result(ExecuteOutcome),
+    Accepted(UnityJobId),
+    Status(JobStatus),
+    Cancel(CancelStatus),
+    Error(ErrorBody),
+    Broken,
+}
+
+impl Model {
+    pub(super) fn holds(&self, request: &RequestId) -> bool {
+        match &self.lane {
+            Lane::Free => false,
+            Lane::Busy { request: held, .. } | Lane::Kept { request: held, .. } => held == request,
+        }
+    }
+
+    pub(super) fn on_answer(&mut self, request: &RequestId, answer: Answer) {
+        let lane = if self.holds(request) {
+            std::mem::replace(&mut self.lane, Lane::Free)
+        } else {
+            Lane::Free
+        };
+        match lane {
+            Lane::Busy { what, sent, .. } => match what {
+                What::Execute(call) => self.execute_answered(call, answer),
+                What::Submit(job) => self.submit_answered(request, job, sent, answer),
+                What::Status(job, asker) => self.status_answered(job, sent, asker, answer),
+                What::Cancel(job) => self.cancel_answered(job, answer),
+            },
+            lane @ (Lane::Kept { .. } | Lane::Free) => {
+                if let Lane::Kept { .. } = lane {
+                    self.seen.mark("a late answer freed the lane");
+                }
+                let known = self.abandoned.len();
+                self.abandoned.retain(|abandoned| abandoned != request);
+                if let Answer::Accepted(unity) = answer
+                    && self.abandoned.len() < known
+                {
+                    self.seen.mark("a late acceptance was cancelled");
+                    self.owe(Owed::Orphan(unity));
+                }
+            }
+        }
+    }
+
+    fn execute_answered(&mut self, call: u64, answer: Answer) {
+        match answer {
+            Answer::Result(ExecuteOutcome::Ok(result)) if result.get("entries").is_some() => {
+                self.expected.push((call, Expect::Console));
+            }
+            Answer::Result(ExecuteOutcome::Error(_)) => {
+                self.fails(call, ErrorCode::UnityExecution, Guarantee::CompletedError);
+            }
+            Answer::Error(error) => {
+                let (code, guarantee) = meaning(&error);
+                self.fails(call, code, guarantee);
+            }
+            Answer::Result(ExecuteOutcome::Ok(_))
+            | Answer::Accepted(_)
+            | Answer::Status(_)
+            | Answer::Cancel(_)
+            | Answer::Broken => self.fails(call, ErrorCode::InvalidResponse, Guarantee::Unknown),
+        }
+    }
+
+    fn submit_answered(&mut self, request: &RequestId, index: usize, sent: Millis, answer: Answer) {
+        match answer {
+            Answer::Accepted(unity) => {
+                if let Some(job) = self.jobs.get_mut(index) {
+                    let limit = sent + job.timeout;
+                    job.state = JobLife::Running { unity, limit, last_question: None };
+                }
+            }
+            Answer::Error(error) => {
+                let (code, _) = meaning(&error);
+                self.abandoned.push(request.clone());
+                self.ending.push((index, JobState::Failed, Some(code)));
+            }
+            Answer::Result(_) | Answer::Status(_) | Answer::Cancel(_) | Answer::Broken => {
+                self.abandoned.push(request.clone());
+                self.ending.push((index, JobState::Failed, Some(ErrorCode::InvalidResponse)));
+            }
+        }
+    }
+
+    fn status_answered(&mut self, job: usize, asked: Millis, asker: Option<u64>, answer: Answer) {
+        if self.job_state(job).is_terminal() {
+            return; // It ended meanwhile, and whoever asked has been told.
+        }
+        let unity = self.jobs.get(job).and_then(|job| match &job.state {
+            JobLife::Running { unity, .. } => Some(unity.clone()),
+            JobLife::Queued | JobLife::Submitting | JobLife::Ended(..) => None,
+        });
+        let failed = match answer {
+            Answer::Status(status) if Some(&status.job_id) == unity.as_ref() => {
+                let error = status.error.map(|error| meaning(&error).0);
+                if status.state.is_terminal() {
+                    self.ending.push((job, status.state, error));
+                } else if self.is_over_limit(job, asked) {
+                    let code = Some(ErrorCode::RequestTimeout);
+                    self.ending.push((job, JobState::Timeout, code));
+                }
+                None
+            }
+            Answer::Error(error) if error.code == "ERR_JOB_NOT_FOUND" => {
+                self.seen.mark("Unity forgot a job");
+                self.ending.push((job, JobState::Failed, Some(ErrorCode::JobNotFound)));
+                None
+            }
+            Answer::Error(error) => Some(meaning(&error)),
+            Answer::Status(_)
+            | Answer::Result(_)
+            | Answer::Accepted(_)
+            | Answer::Cancel(_)
+            | Answer::Broken => Some((ErrorCode::InvalidResponse, Guarantee::Unknown)),
+        };
+
+        match (asker, failed) {
+            (Some(call), Some((code, guarantee))) => self.fails(call, code, guarantee),
+            (Some(call), None) => self.expected.push((call, Expect::Job(job))),
+            (None, _) => {}
+        }
+    }
+
+    fn cancel_answered(&mut self, job: Option<usize>, answer: Answer) {
+        let Some(index) = job.filter(|job| !self.job_state(*job).is_terminal()) else { return };
+        let rejected = match answer {
+            Answer::Cancel(CancelStatus::Cancelled) => {
+                self.seen.mark("Unity cancelled at once");
+                self.ending.push((index, JobState::Cancelled, None));
+                false
+            }
+            Answer::Cancel(CancelStatus::CancelRequested) => {
+                self.seen.mark("Unity will cancel");
+                false
+            }
+            Answer::Cancel(CancelStatus::Rejected) => true,
+            Answer::Error(error) => error.code != "ERR_JOB_NOT_FOUND",
+            Answer::Result(_) | Answer::Accepted(_) | Answer::Status(_) | Answer::Broken => {
+                self.cancel_unanswered(Some(index));
+                false
+            }
+        };
+        if rejected && let Some(job) = self.jobs.get_mut(index) {
+            self.seen.mark("Unity refused a cancel");
+            job.cancel_requested = false;
+        }
+    }
+
+    /// Nobody knows whether Unity heard: another may be sent.
+    pub(super) fn cancel_unanswered(&mut self, job: Option<usize>) {
+        if let Some(job) = job.and_then(|job| self.jobs.get_mut(job)) {
+            job.cancel_requested = false;
+        }
+    }
+
+    /// Whether an answer that was asked for at this time is the last word on a job.
+    fn is_over_limit(&self, job: usize, asked: Millis) -> bool {
+        match self.jobs.get(job).map(|job| &job.state) {
+            Some(JobLife::Running { last_question: Some(since), .. }) => asked >= *since,
+            Some(_) | None => false,
+        }
+    }
+
+    /// A cancel comes back: it is owed again, by the name Unity knows.
+    fn owe_again(&mut self, target: &UnityJobId) {
+        let running = |job: &usize| self.unity_of(*job) == Some(target);
+        match (0..self.jobs.len()).find(running) {
+            Some(index) => {
+                if let Some(job) = self.jobs.get_mut(index) {
+                    job.cancel_requested = true;
+                }
+                self.owe(Owed::Job(index));
+            }
+            None => self.owe(Owed::Orphan(target.clone())),
+        }
+    }
+
+    /// Not a byte of this frame was written.
+    pub(crate) fn on_not_sent(&mut self, now: Millis, on: ConnectionId, frame: &ToUnity) {
+        self.seen.mark("a frame came back unsent");
+        let request = match frame {
+            ToUnity::Execute(frame) => Some(&frame.request_id),
+            ToUnity::SubmitJob(frame) => Some(&frame.request_id),
+            ToUnity::GetJobStatus(frame) => Some(&frame.request_id),
+            ToUnity::Cancel(frame) => Some(&frame.request_id),
+            ToUnity::Hello(_) | ToUnity::Capability(_) | ToUnity::Ping(_) | ToUnity::Error(_) => {
+                None
+            }
+        };
+        let held = request.is_some_and(|request| self.holds(request));
+        if let ToUnity::Cancel(frame) = frame {
+            frame.target_job_id.iter().for_each(|target| self.owe_again(target));
+        }
+        if held {
+            self.give_back();
+        }
+        if self.session == Some(on) {
+            self.must_close.push(on);
+            self.lose(now);
+        }
+        self.update_gate(now);
+    }
+
+    /// What is in the lane goes back to where it was.
+    fn give_back(&mut self) {
+        match std::mem::replace(&mut self.lane, Lane::Free) {
+            Lane::Busy { what: What::Execute(id), .. } => {
+                if let Some(call) = self.calls.get_mut(&id) {
+                    call.state = CallState::Lined;
+                    let (arrival, arrived) = (call.arrival, call.arrived);
+                    self.back_in_line(Place { arrival, arrived, who: Who::Call(id) });
+                }
+            }
+            Lane::Busy { what: What::Submit(index), .. } => {
+                if let Some(job) = self.jobs.get_mut(index) {
+                    job.state = JobLife::Queued;
+                    let (arrival, arrived) = (job.arrival, job.arrived);
+                    if job.cancel_requested {
+                        self.ending.push((index, JobState::Cancelled, None));
+                    } else {
+                        self.back_in_line(Place { arrival, arrived, who: Who::Job(index) });
+                    }
+                }
+            }
+            Lane::Busy { what: What::Status(job, asker), .. } => {
+                self.expected.extend(asker.map(|call| (call, Expect::Job(job))));
+            }
+            Lane::Busy { what: What::Cancel(_), .. } | Lane::Free | Lane::Kept { .. } => {}
+        }
+    }
+
+    fn back_in_line(&mut self, place: Place) {
+        let index = self.line.iter().take_while(|other| other.arrival < place.arrival).count();
+        self.line.insert(index, place);
+    }
+}
+
+/// What an `error` of the plugin means for the one it refuses.
+fn meaning(error: &ErrorBody) -> (ErrorCode, Guarantee) {
+    let code = ErrorCode::ALL.into_iter().find(|code| code.text() == error.code);
+    match code {
+        None | Some(ErrorCode::UnityExecution) => {
+            (ErrorCode::UnityExecution, Guarantee::CompletedError)
+        }
+        Some(
+            code @ (ErrorCode::InvalidParams
+            | ErrorCode::UnknownCommand
+            | ErrorCode::ReconfigInProgress),
+        ) => (code, Guarantee::NotExecuted),
+        Some(code) => (code, Guarantee::Unknown),
+    }
+}

@@ -1,0 +1,183 @@
+//! What agents are told, judged against what is true.
+
+use protocol::JobState;
+use unity_mcp::coordination::{
+    Answer, CancelAnswer, CancelView, ErrorCode, Failure, Guarantee, Outcome,
+};
+
+use super::{Ask, Call, CallState, Expect, JobLife, Lane, Millis, Model, Verdict, Who};
+
+impl Model {
+    pub(super) fn judge_reply(&mut self, now: Millis, id: u64, outcome: &Outcome) -> Verdict {
+        let Some(call) = self.calls.get(&id).cloned() else {
+            return Err(format!("call {id} was answered though it is not open"));
+        };
+        if let Err(failure) = outcome {
+            self.seen.mark_code(failure.code);
+            self.seen.mark_guarantee(failure.guarantee);
+        }
+        let expected = self.expected.iter().position(|(call, _)| *call == id);
+        let verdict = match expected.map(|index| self.expected.remove(index)) {
+            Some((_, expect)) => self.compare(&expect, outcome),
+            None => self.judge_unexpected(now, id, &call, outcome),
+        };
+        verdict.map_err(|problem| format!("call {id} ({:?}): {problem}", call.ask))?;
+        self.calls.remove(&id);
+        self.control.retain(|other| *other != id);
+        self.line.retain(|place| place.who != Who::Call(id));
+        Ok(())
+    }
+
+    fn compare(&mut self, expect: &Expect, outcome: &Outcome) -> Verdict {
+        let fits = match (expect, outcome) {
+            (Expect::Fails(code, guarantee), Err(failure)) => {
+                failure.code == *code && failure.guarantee == *guarantee
+            }
+            (Expect::Console, Ok(Answer::Unity(result))) => *result == crate::fake_unity::console(),
+            (Expect::Accepted(job), Ok(Answer::JobAccepted { job: id, state })) => {
+                id.to_string() == format!("job-m-{}", job + 1) && *state == JobState::Queued
+            }
+            (Expect::Job(job), Ok(Answer::Job(_))) => return self.check_report(*job, outcome),
+            (Expect::Cancel(job, status), Ok(Answer::Cancel { job: id, status: told })) => {
+                self.seen.mark_cancel(*told);
+                id.to_string() == format!("job-m-{}", job + 1) && told == status
+            }
+            (
+                Expect::Console
+                | Expect::Fails(..)
+                | Expect::Accepted(_)
+                | Expect::Job(_)
+                | Expect::Cancel(..),
+                _,
+            ) => false,
+        };
+        if fits { Ok(()) } else { Err(format!("expected {expect:?}, got {outcome:?}")) }
+    }
+
+    /// A report must say what the model knows: the state, and the code of the error.
+    fn check_report(&mut self, job: usize, outcome: &Outcome) -> Verdict {
+        let Ok(Answer::Job(report)) = outcome else {
+            return Err(format!("no report: {outcome:?}"));
+        };
+        let code = match self.jobs.get(job).map(|job| &job.state) {
+            Some(JobLife::Ended(_, code)) => *code,
+            Some(JobLife::Queued | JobLife::Submitting | JobLife::Running { .. }) | None => None,
+        };
+        if let Some(CancelView::Rejected(failure)) = &report.cancel {
+            self.seen.mark_code(failure.code);
+        }
+        let told = report.error.as_ref().map(|failure| failure.code);
+        if report.state == self.job_state(job) && told == code {
+            return Ok(());
+        }
+        let state = self.job_state(job);
+        Err(format!("told {:?} {told:?} of a job that is {state:?} {code:?}", report.state))
+    }
+
+    /// Answers whose moment the lane decides.
+    fn judge_unexpected(
+        &mut self,
+        now: Millis,
+        id: u64,
+        call: &Call,
+        outcome: &Outcome,
+    ) -> Verdict {
+        match (&call.ask, call.state) {
+            (Ask::State, _) => self.check_editor_state(outcome),
+            (_, CallState::Parked { job, until }) => match outcome {
+                Ok(Answer::JobAccepted { state, .. })
+                    if now >= until && *state == self.job_state(job) =>
+                {
+                    Ok(())
+                }
+                Ok(Answer::Job(_)) if self.job_state(job).is_terminal() => {
+                    self.check_report(job, outcome)
+                }
+                _ => Err(format!("unexpected {outcome:?}")),
+            },
+            (Ask::Console, CallState::Lined) if is_code(outcome, ErrorCode::UnknownCommand) => {
+                let head = self.line.front().map(|place| place.who) == Some(Who::Call(id));
+                if head && !self.offers("read_console") {
+                    Ok(())
+                } else {
+                    Err("it is offered".into())
+                }
+            }
+            (Ask::Status { .. } | Ask::Cancel { .. }, CallState::Lined)
+                if is_code(outcome, ErrorCode::QueueFull) =>
+            {
+                let open = self
+                    .calls
+                    .values()
+                    .filter(|call| matches!(call.ask, Ask::Status { .. } | Ask::Cancel { .. }));
+                if open.count() > self.limits.queue_max {
+                    Ok(())
+                } else {
+                    Err("there is room".into())
+                }
+            }
+            (Ask::Status { job, .. }, CallState::Lined) => match self.job_named(job) {
+                None if is_code(outcome, ErrorCode::JobNotFound) => Ok(()),
+                None => Err(format!("the job is not kept, but: {outcome:?}")),
+                Some(job) => self.check_report(job, outcome),
+            },
+            (Ask::Cancel { job }, CallState::Lined) => self.judge_cancel(job.clone(), outcome),
+            (Ask::Console | Ask::Tests { .. } | Ask::Status { .. } | Ask::Cancel { .. }, _) => {
+                Err(format!("unexpected {outcome:?}"))
+            }
+        }
+    }
+
+    fn judge_cancel(&mut self, text: String, outcome: &Outcome) -> Verdict {
+        if !self.control_moves() {
+            return Err("a cancel was answered before its turn".into());
+        }
+        let named = self.job_named(&text);
+        let right = match (named, outcome) {
+            (_, Err(failure)) if text.starts_with("req-") => {
+                failure.code == ErrorCode::CancelNotSupported
+            }
+            (None, Err(failure)) => failure.code == ErrorCode::JobNotFound,
+            (Some(job), Ok(Answer::Cancel { status, .. })) => {
+                self.seen.mark_cancel(*status);
+                let state = self.job_state(job);
+                match status {
+                    CancelAnswer::Cancelled => self.withdrawn.take() == Some(job),
+                    CancelAnswer::CancelRequested => {
+                        self.owe_cancel(job);
+                        state == JobState::Running
+                    }
+                    CancelAnswer::Rejected => state.is_terminal(),
+                }
+            }
+            (Some(_) | None, _) => false,
+        };
+        if right {
+            Ok(())
+        } else {
+            Err(format!("a cancel of {text} was answered with {outcome:?}"))
+        }
+    }
+
+    fn check_editor_state(&self, outcome: &Outcome) -> Verdict {
+        let Ok(Answer::EditorState(report)) = outcome else {
+            return Err(format!("the state of the Editor is always told, but: {outcome:?}"));
+        };
+        let seq = self.session.map(|_| self.seq);
+        let right = report.connected == self.session.is_some()
+            && report.editor_state == self.editor_state()
+            && report.last_editor_status_seq == seq
+            && report.waiting_reason == self.reason()
+            && report.queue_length == self.line.len()
+            && report.running.is_some() != matches!(self.lane, Lane::Free);
+        if right || self.stopped {
+            Ok(())
+        } else {
+            Err(format!("not true: {report:?}; line {:?} lane {:?}", self.line, self.lane))
+        }
+    }
+}
+
+fn is_code(outcome: &Outcome, expected: ErrorCode) -> bool {
+    matches!(outcome, Err(Failure { code, guarantee: Guarantee::NotExecuted, .. }) if *code == expected)
+}
