@@ -251,19 +251,23 @@ impl Planted {
                 self.count += 1;
                 if self.count.is_multiple_of(20) { Vec::new() } else { vec![effect] }
             }
-            (Fault::LieAboutExecution, Effect::Reply { call, outcome: Err(failure) }) => {
+            (
+                Fault::LieAboutExecution,
+                Effect::Reply { call, request_id, outcome: Err(failure) },
+            ) => {
                 let guarantee = Guarantee::NotExecuted;
-                vec![Effect::Reply { call, outcome: Err(Failure { guarantee, ..failure }) }]
+                let outcome = Err(Failure { guarantee, ..failure });
+                vec![Effect::Reply { call, request_id, outcome }]
             }
             (
                 Fault::ChangeATerminalState,
-                Effect::Reply { call, outcome: Ok(Answer::Job(mut report)) },
+                Effect::Reply { call, request_id, outcome: Ok(Answer::Job(mut report)) },
             ) => {
                 self.count += 1;
                 if report.state == protocol::JobState::Failed && self.count.is_multiple_of(2) {
                     report.state = protocol::JobState::Succeeded;
                 }
-                vec![Effect::Reply { call, outcome: Ok(Answer::Job(report)) }]
+                vec![Effect::Reply { call, request_id, outcome: Ok(Answer::Job(report)) }]
             }
             (Fault::LoseTheCancel, Effect::Send { frame: ToUnity::Cancel(_), .. }) => Vec::new(),
             (Fault::NeverPing, Effect::Send { frame: ToUnity::Ping(_), .. }) => Vec::new(),

@@ -257,7 +257,7 @@ impl<S: Subject> World<S> {
     /// Does to agents and Unity what the core decided; gives what follows at once.
     fn perform(&mut self, effect: Effect) -> Result<Option<FollowUp>, String> {
         match effect {
-            Effect::Reply { call, outcome } => self.answered(call.0, outcome)?,
+            Effect::Reply { call, outcome, .. } => self.answered(call.0, outcome)?,
             Effect::Send { on, frame } => return self.deliver(on, frame),
             Effect::Close { on, .. } => {
                 if self.unity.on == Some(on) {

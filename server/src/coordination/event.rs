@@ -63,9 +63,10 @@ pub enum ClosedBy {
 /// Everything the server may do to the world. The shell performs them in order.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
-    /// The one answer to a call.
+    /// The one answer to a call. `request_id` is its name on the wire and in logs.
     Reply {
         call: CallId,
+        request_id: RequestId,
         outcome: Outcome,
     },
     Progress {

@@ -172,7 +172,7 @@ impl ExecutionCoordinator {
     fn reply(&mut self, call: CallId, outcome: Outcome) {
         if let Some(ended) = self.scheduler.remove(call) {
             let outcome = outcome.map_err(|failure| failure.for_tool(ended.tool));
-            self.effects.push(Effect::Reply { call, outcome });
+            self.effects.push(Effect::Reply { call, request_id: ended.request_id, outcome });
         }
     }
 

@@ -225,10 +225,10 @@ impl World {
 
     fn show(&self, effect: &Effect) -> Option<String> {
         Some(match effect {
-            Effect::Reply { call, outcome: Ok(answer) } => {
+            Effect::Reply { call, outcome: Ok(answer), .. } => {
                 format!("call {} ok {}", call.0, answer_text(answer))
             }
-            Effect::Reply { call, outcome: Err(failure) } => {
+            Effect::Reply { call, outcome: Err(failure), .. } => {
                 let message = self.show_messages.then(|| format!(" \"{}\"", failure.message));
                 format!("call {} {}{}", call.0, failure_text(failure), message.unwrap_or_default())
             }

@@ -11,7 +11,7 @@ use super::{
 impl Model {
     pub(crate) fn effect(&mut self, now: Millis, effect: &Effect) -> Verdict {
         match effect {
-            Effect::Reply { call, outcome } => self.judge_reply(now, call.0, outcome)?,
+            Effect::Reply { call, outcome, .. } => self.judge_reply(now, call.0, outcome)?,
             Effect::Progress { call, .. } => {
                 self.seen.mark("progress was reported");
                 if !self.calls.contains_key(&call.0) {

@@ -1,6 +1,6 @@
 //! What agents do: call, cancel, ask how things are.
 
-use protocol::{Execute, JobState, SubmitJob, ToUnity, codec};
+use protocol::{Execute, JobState, RequestId, SubmitJob, ToUnity, codec};
 
 use super::super::event::{
     Answer, CallState, CancelAnswer, EditorReport, Effect, Note, ProgressReport,
@@ -16,8 +16,9 @@ use super::{ExecutionCoordinator, Gate, Life};
 impl ExecutionCoordinator {
     /// A call gets in line, or is answered here and now.
     pub(super) fn on_call(&mut self, now: Timestamp, id: CallId, call: ValidCall, progress: bool) {
-        if let Some(outcome) = self.admit(now, id, call, progress).transpose() {
-            self.effects.push(Effect::Reply { call: id, outcome });
+        let request_id = self.ids.request();
+        if let Some(outcome) = self.admit(now, id, &request_id, call, progress).transpose() {
+            self.effects.push(Effect::Reply { call: id, request_id, outcome });
         }
     }
 
@@ -25,10 +26,10 @@ impl ExecutionCoordinator {
         &mut self,
         now: Timestamp,
         id: CallId,
+        request_id: &RequestId,
         call: ValidCall,
         wants_progress: bool,
     ) -> Result<Option<Answer>, Failure> {
-        let request_id = self.ids.request();
         let ValidCall { tool, client_request_id, timeout, request } = call;
         let timeout_ms = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
         let work = match request {
@@ -66,6 +67,7 @@ impl ExecutionCoordinator {
             return Ok(Some(answer));
         }
         self.check_room(&work)?;
+        let request_id = request_id.clone();
         let new = NewCall { id, request_id, tool, timeout, work, wants_progress };
         self.scheduler.line_up(now, new, &self.limits);
         Ok(None)
@@ -129,7 +131,8 @@ impl ExecutionCoordinator {
             Failure::broken_before_sending()
         };
         let outcome = Err(failure.for_tool(call.tool));
-        self.effects.push(Effect::Reply { call: id, outcome });
+        let request_id = call.request_id.clone();
+        self.effects.push(Effect::Reply { call: id, request_id, outcome });
         self.leave(id, &call);
     }
 
