@@ -106,12 +106,21 @@ impl io::Write for Count {
     }
 }
 
+/// A JSON text in which no key stands twice; `Err` says in bounded, printable words what is wrong.
+pub fn parse_json(text: &[u8]) -> Result<Value, String> {
+    let parsed = serde_json::from_slice(text).map(|StrictJson(value)| value);
+    parsed.map_err(|error| printable(&error.to_string(), QUOTE_MAX))
+}
+
 /// The message of a frame.
 pub fn decode<M: Message>(frame: &[u8]) -> Result<M, DecodeError> {
-    let object = match serde_json::from_slice(frame) {
-        Ok(StrictJson(Value::Object(object))) => object,
-        Ok(StrictJson(_)) => return Err(DecodeError::NotAnObject),
-        Err(error) => return Err(not_json(&error)),
+    let object = match parse_json(frame) {
+        Ok(Value::Object(object)) => object,
+        Ok(_) => return Err(DecodeError::NotAnObject),
+        Err(problem) if problem.starts_with(DUPLICATE_KEY) => {
+            return Err(DecodeError::DuplicateKey { problem });
+        }
+        Err(problem) => return Err(DecodeError::NotJson { problem }),
     };
     let Some(Value::String(message_type)) = object.get("type").cloned() else {
         return Err(DecodeError::MissingType);
@@ -128,14 +137,5 @@ pub fn decode<M: Message>(frame: &[u8]) -> Result<M, DecodeError> {
             problem: printable(&format!("{message_type}: {error}"), QUOTE_MAX),
         }),
         None => Err(DecodeError::UnknownType { name: printable(&message_type, QUOTE_MAX) }),
-    }
-}
-
-fn not_json(error: &serde_json::Error) -> DecodeError {
-    let problem = printable(&error.to_string(), QUOTE_MAX);
-    if problem.starts_with(DUPLICATE_KEY) {
-        DecodeError::DuplicateKey { problem }
-    } else {
-        DecodeError::NotJson { problem }
     }
 }

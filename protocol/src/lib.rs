@@ -34,7 +34,7 @@ mod to_unity;
 mod version;
 mod vocabulary;
 
-pub use codec::DecodeError;
+pub use codec::{DecodeError, parse_json};
 pub use from_unity::{
     CancelResult, CancelStatus, EditorStatus, ExecuteOutcome, ExecuteResult, FromUnity, JobStatus,
     OfferedTool, OfferedTools, PluginHello, Pong, SubmitJobResult, SubmitStatus,

@@ -1,0 +1,211 @@
+//! CONTRACT 2: what may be configured, what counts more, and what a wrong value is told.
+
+#![expect(clippy::unwrap_used, reason = "a test may fail loudly anywhere, in its helpers too")]
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use unity_mcp::config_loader::{Config, DEFAULT_FILE, RawFlags, load};
+use unity_mcp::coordination::Limits;
+
+/// An empty directory of this test's own.
+fn directory(test: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
+    if path.exists() {
+        std::fs::remove_dir_all(&path).unwrap();
+    }
+    std::fs::create_dir_all(&path).unwrap();
+    path
+}
+
+fn flags(settings: &[(&str, &str)]) -> RawFlags {
+    let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+    RawFlags { config: None, settings: settings.iter().map(own).collect() }
+}
+
+/// Loads with this file; an error is told without the path, which differs from run to run.
+fn load_text(test: &str, text: &str, settings: &[(&str, &str)]) -> Result<Config, String> {
+    let directory = directory(test);
+    std::fs::write(directory.join(DEFAULT_FILE), text).unwrap();
+    let path = directory.join(DEFAULT_FILE).display().to_string();
+    load(&flags(settings), &directory).map_err(|error| error.to_string().replace(&path, "FILE"))
+}
+
+#[test]
+fn without_a_file_and_flags_the_defaults_are_the_contracts() {
+    let config = load(&RawFlags::default(), &directory("defaults")).unwrap();
+    assert_eq!(config.port, 8_091);
+    assert_eq!(config.limits, Limits::default());
+    assert_eq!(
+        config.describe(),
+        "\
+unity_ws_port = 8091 (default)
+queue_max_size = 32 (default)
+heartbeat_interval_ms = 3000 (default)
+heartbeat_timeout_ms = 4500 (default)
+hello_timeout_ms = 5000 (default)
+job_poll_interval_ms = 1000 (default)
+request_reconnect_wait_ms = 2500 (default)
+compile_grace_timeout_ms = 60000 (default)
+max_message_bytes = 1048576 (default)
+takeover_probe_ms = 500 (default)
+job_retention_max = 256 (default)
+allowed_origins = [] (default)
+"
+    );
+}
+
+#[test]
+fn a_flag_counts_more_than_the_file_and_the_file_more_than_the_default() {
+    let text = r#"{"schema_version": 1, "unity_ws_port": 9000, "queue_max_size": 5, "allowed_origins": ["http://localhost:3000"]}"#;
+    let config = load_text("precedence", text, &[("unity_ws_port", "9001")]).unwrap();
+    assert_eq!(config.port, 9_001);
+    assert_eq!(config.limits.queue_max, 5);
+    assert_eq!(config.limits.heartbeat_interval, Duration::from_millis(3_000));
+    assert_eq!(config.allowed_origins, ["http://localhost:3000"]);
+    let described = config.describe();
+    assert!(described.contains("unity_ws_port = 9001 (flag)\n"), "{described}");
+    assert!(described.contains("unity-mcp.server.json)\n"), "{described}");
+    assert!(described.contains("hello_timeout_ms = 5000 (default)\n"), "{described}");
+}
+
+#[test]
+fn every_setting_reaches_its_limit() {
+    let text = r#"{"heartbeat_interval_ms": 11, "heartbeat_timeout_ms": 12, "hello_timeout_ms": 13,
+        "job_poll_interval_ms": 14, "request_reconnect_wait_ms": 15, "compile_grace_timeout_ms": 16,
+        "max_message_bytes": 16385, "takeover_probe_ms": 17, "job_retention_max": 18}"#;
+    let millis = Duration::from_millis;
+    let expected = Limits {
+        heartbeat_interval: millis(11),
+        heartbeat_timeout: millis(12),
+        hello_timeout: millis(13),
+        job_poll_interval: millis(14),
+        reconnect_wait: millis(15),
+        compile_grace: millis(16),
+        message_max_bytes: 16_385,
+        takeover_probe: millis(17),
+        jobs_kept_max: 18,
+        ..Limits::default()
+    };
+    assert_eq!(load_text("settings", text, &[]).unwrap().limits, expected);
+}
+
+#[test]
+fn both_sides_of_every_range() {
+    let ranges = [
+        ("unity_ws_port", 1, 65_535),
+        ("queue_max_size", 1, 1_024),
+        ("heartbeat_interval_ms", 10, 3_600_000),
+        ("heartbeat_timeout_ms", 10, 3_600_000),
+        ("hello_timeout_ms", 10, 3_600_000),
+        ("job_poll_interval_ms", 10, 3_600_000),
+        ("request_reconnect_wait_ms", 10, 3_600_000),
+        ("compile_grace_timeout_ms", 10, 3_600_000),
+        ("takeover_probe_ms", 10, 3_600_000),
+        ("max_message_bytes", 16_384, 16_777_216),
+        ("job_retention_max", 1, 10_000),
+    ];
+    for (name, min, max) in ranges {
+        for (value, fits) in [(min - 1, false), (min, true), (max, true), (max + 1, false)] {
+            let text = format!("{{\"{name}\": {value}}}");
+            let loaded = load_text("ranges", &text, &[]);
+            assert_eq!(loaded.is_ok(), fits, "{text}");
+            if let Err(message) = loaded {
+                let expected = format!(
+                    "ERR_CONFIG_VALIDATION: FILE: {name} is {value}, but must be an integer from {min} to {max}"
+                );
+                assert_eq!(message, expected);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_port_flag_alone_may_ask_for_a_free_port() {
+    assert_eq!(load(&flags(&[("unity_ws_port", "0")]), &directory("free")).unwrap().port, 0);
+}
+
+#[test]
+fn what_is_wrong_is_said_in_one_line_with_its_place_its_value_and_what_is_allowed() {
+    let cases = [
+        ("{", "ERR_CONFIG_PARSE: FILE is not JSON: EOF while parsing an object at line 1 column 1"),
+        ("", "ERR_CONFIG_PARSE: FILE is not JSON: EOF while parsing a value at line 1 column 0"),
+        (
+            r#"{"queue_max_size":1,"queue_max_size":2}"#,
+            "ERR_CONFIG_PARSE: FILE is not JSON: duplicate key \"queue_max_size\" at line 1 column 36",
+        ),
+        ("[]", "ERR_CONFIG_VALIDATION: FILE is [], but must be an object"),
+        (
+            r#"{"schema_version":2}"#,
+            "ERR_CONFIG_SCHEMA_VERSION: FILE: schema_version is 2, but this version of unity-mcp reads 1",
+        ),
+        (
+            r#"{"schema_version":"1"}"#,
+            "ERR_CONFIG_VALIDATION: FILE: schema_version is \"1\", but must be 1",
+        ),
+        (
+            r#"{"unity_ws_port":"8091"}"#,
+            "ERR_CONFIG_VALIDATION: FILE: unity_ws_port is \"8091\", but must be an integer from 1 to 65535",
+        ),
+        (
+            r#"{"queue_max_size":1.5}"#,
+            "ERR_CONFIG_VALIDATION: FILE: queue_max_size is 1.5, but must be an integer from 1 to 1024",
+        ),
+        (
+            r#"{"queue_max_size":null}"#,
+            "ERR_CONFIG_VALIDATION: FILE: queue_max_size is null, but must be an integer from 1 to 1024",
+        ),
+        (
+            r#"{"unity_port":1}"#,
+            "ERR_CONFIG_VALIDATION: FILE: unity_port is not a setting; did you mean unity_ws_port?",
+        ),
+        (
+            "{\"ev\\u001bil\\n\":1}",
+            "ERR_CONFIG_VALIDATION: FILE: ev\\u{1b}il\\u{a} is not a setting; did you mean schema_version?",
+        ),
+        (
+            r#"{"allowed_origins":["localhost"]}"#,
+            "ERR_CONFIG_VALIDATION: FILE: allowed_origins is [\"localhost\"], but must be a list of origins such as \"http://localhost:3000\"",
+        ),
+        (
+            r#"{"allowed_origins":"*"}"#,
+            "ERR_CONFIG_VALIDATION: FILE: allowed_origins is \"*\", but must be a list of origins such as \"http://localhost:3000\"",
+        ),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(load_text("messages", text, &[]).unwrap_err(), expected, "{text}");
+    }
+    let flags = [
+        ("unity_ws_port", "65536", "--port is \"65536\", but must be an integer from 0 to 65535"),
+        (
+            "queue_max_size",
+            "many",
+            "--queue-max-size is \"many\", but must be an integer from 1 to 1024",
+        ),
+        ("hello_timeout", "1", "--hello-timeout is not a setting; did you mean hello_timeout_ms?"),
+    ];
+    for (name, value, expected) in flags {
+        let told = load_text("flags", "{}", &[(name, value)]).unwrap_err();
+        assert_eq!(told, format!("ERR_CONFIG_VALIDATION: {expected}"));
+    }
+}
+
+#[test]
+fn a_byte_order_mark_does_not_matter() {
+    let config = load_text("mark", "\u{feff}{\"unity_ws_port\": 9000}", &[]).unwrap();
+    assert_eq!(config.port, 9_000);
+}
+
+#[test]
+fn a_file_that_was_asked_for_must_be_there_and_readable() {
+    let directory = directory("missing");
+    let flags = RawFlags { config: Some("other.json".into()), settings: Vec::new() };
+    let told = load(&flags, &directory).unwrap_err().to_string();
+    assert!(told.starts_with("ERR_CONFIG_PARSE: "), "{told}");
+    assert!(told.contains("other.json cannot be read: "), "{told}");
+    std::fs::write(directory.join("other.json"), "{\"unity_ws_port\": 9000}").unwrap();
+    assert_eq!(load(&flags, &directory).unwrap().port, 9_000);
+    std::fs::create_dir(directory.join(DEFAULT_FILE)).unwrap();
+    let told = load(&RawFlags::default(), &directory).unwrap_err().to_string();
+    assert!(told.starts_with("ERR_CONFIG_PARSE: "), "{told}");
+}
