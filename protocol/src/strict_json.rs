@@ -51,10 +51,6 @@ impl<'de> Visitor<'de> for StrictVisitor {
         Ok(Value::String(value.to_owned()))
     }
 
-    fn visit_string<E: Error>(self, value: String) -> Result<Value, E> {
-        Ok(Value::String(value))
-    }
-
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
         let mut values = Vec::new();
         while let Some(StrictJson(value)) = seq.next_element()? {

@@ -67,7 +67,9 @@ impl CancelManager {
         self.abandoned.len() < before
     }
 
-    pub(super) fn assert_invariants(&self, limits: &Limits) {
+    pub(super) fn assert_invariants(&self, limits: &Limits, lives: impl Fn(JobId) -> bool) {
+        let leaks = |intent: &Intent| matches!(intent, Intent::Job(job) if !lives(*job));
+        debug_assert!(!self.intents.iter().any(leaks), "an ended job is owed no cancel");
         debug_assert!(self.abandoned.len() <= limits.abandoned_max, "abandoned ones are bounded");
         debug_assert!(
             self.intents.len() <= limits.jobs_active_max + limits.abandoned_max + 1,

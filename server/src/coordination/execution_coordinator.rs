@@ -192,6 +192,7 @@ impl ExecutionCoordinator {
     fn assert_invariants(&self) {
         self.scheduler.assert_invariants(&self.limits);
         self.jobs.assert_invariants(&self.limits);
-        self.cancels.assert_invariants(&self.limits);
+        let lives = |job| self.jobs.state(job).is_some_and(|state| !state.is_terminal());
+        self.cancels.assert_invariants(&self.limits, lives);
     }
 }

@@ -8,7 +8,7 @@ use super::heartbeat::Heartbeat;
 use super::ids::ConnectionId;
 use super::limits::Limits;
 use super::stores::capability::CapabilityStore;
-use super::stores::connection::{ConnectionStore, Contender, Pending, Role, Session};
+use super::stores::connection::{ConnectionStore, Contender, Link, Pending, Role, Session};
 use super::stores::version::VersionStore;
 use super::time::{Deadline, Timestamp, Why};
 
@@ -17,16 +17,6 @@ pub(super) struct ReconnectController {
     connections: ConnectionStore,
     versions: VersionStore,
     capabilities: CapabilityStore,
-    absence: Absence,
-}
-
-/// What the lack of a session means for what Unity was sent.
-#[derive(Debug)]
-enum Absence {
-    /// There is a session, or nothing is held for Unity: it never came, or its window has closed.
-    NotAwaited,
-    /// Unity left; what it was sent is held until the window closes.
-    Since(Timestamp),
 }
 
 /// What a hello on a pending socket leads to.
@@ -51,6 +41,7 @@ pub(super) enum Verdict {
 /// A newcomer that has become the Editor.
 #[derive(Debug)]
 pub(super) struct Adopted {
+    pub(super) on: ConnectionId,
     pub(super) state: EditorState,
     pub(super) seq: u64,
     /// The plugin cannot know what an earlier session was sent.
@@ -61,10 +52,9 @@ pub(super) struct Adopted {
 impl ReconnectController {
     pub(super) fn new() -> Self {
         Self {
-            connections: ConnectionStore::default(),
+            connections: ConnectionStore::new(),
             versions: VersionStore::default(),
             capabilities: CapabilityStore::default(),
-            absence: Absence::NotAwaited,
         }
     }
 
@@ -110,7 +100,7 @@ impl ReconnectController {
     // Hello.
 
     pub(super) fn judge(&self, hello: &PluginHello) -> Verdict {
-        let Some(session) = &self.connections.session else { return Verdict::Adopt };
+        let Some(session) = self.connections.session() else { return Verdict::Adopt };
         if same_editor(&session.hello, hello) {
             return if is_stale(&session.hello, hello) {
                 Verdict::Refuse
@@ -118,7 +108,7 @@ impl ReconnectController {
                 Verdict::Replace { old: session.on }
             };
         }
-        match &self.connections.contender {
+        match &session.contender {
             None => Verdict::Contest { incumbent: session.on },
             Some(waiting)
                 if same_editor(&waiting.hello, hello) && !is_stale(&waiting.hello, hello) =>
@@ -131,29 +121,23 @@ impl ReconnectController {
 
     pub(super) fn contest(&mut self, on: ConnectionId, hello: PluginHello, probe_until: Timestamp) {
         self.connections.remove(on);
-        self.connections.contender =
-            Some(Contender { on, hello, seq: 0, tools: None, probe_until });
+        if let Some(session) = self.connections.session_mut() {
+            session.contender = Some(Contender { on, hello, seq: 0, tools: None, probe_until });
+        }
     }
 
     /// When the probe that a replaced contender waited for ends: its heir waits no longer.
     pub(super) fn probe_until(&self) -> Option<Timestamp> {
-        self.connections.contender.as_ref().map(|contender| contender.probe_until)
+        self.connections.contender().map(|contender| contender.probe_until)
     }
 
     pub(super) fn contender(&self) -> Option<ConnectionId> {
-        self.connections.contender.as_ref().map(|contender| contender.on)
+        self.connections.contender().map(|contender| contender.on)
     }
 
-    /// Nor what it says of its tools.
-    pub(super) fn on_contender_tools(&mut self, tools: Vec<OfferedTool>) {
-        if let Some(contender) = &mut self.connections.contender {
-            contender.tools = Some(tools);
-        }
-    }
-
-    /// A contender may report its state before it is adopted; that must not be lost.
+    /// What a contender says of its state before it is adopted must not be lost.
     pub(super) fn on_contender_status(&mut self, status: &EditorStatus) {
-        if let Some(contender) = &mut self.connections.contender
+        if let Some(contender) = self.contender_mut()
             && status.seq > contender.seq
         {
             contender.seq = status.seq;
@@ -161,46 +145,41 @@ impl ReconnectController {
         }
     }
 
-    pub(super) fn adopt_contender(
-        &mut self,
-        now: Timestamp,
-        limits: &Limits,
-    ) -> Option<(ConnectionId, Adopted)> {
-        let Contender { on, hello, seq, tools, .. } = self.connections.contender.take()?;
-        let adopted = self.adopt(now, on, hello, seq, limits);
-        if let Some(tools) = tools {
-            self.capabilities.record(tools);
+    /// Nor what it says of its tools.
+    pub(super) fn on_contender_tools(&mut self, tools: Vec<OfferedTool>) {
+        if let Some(contender) = self.contender_mut() {
+            contender.tools = Some(tools);
         }
-        Some((on, adopted))
     }
 
+    fn contender_mut(&mut self) -> Option<&mut Contender> {
+        self.connections.session_mut().and_then(|session| session.contender.as_mut())
+    }
+
+    /// A socket becomes the Editor, with what it has said since its hello.
     pub(super) fn adopt(
         &mut self,
         now: Timestamp,
-        on: ConnectionId,
-        hello: PluginHello,
-        seq: u64,
+        newcomer: Contender,
         limits: &Limits,
     ) -> Adopted {
-        debug_assert!(self.connections.session.is_none(), "there is only ever one Editor");
+        debug_assert!(self.connections.session().is_none(), "there is only ever one Editor");
+        let Contender { on, hello, seq, tools, .. } = newcomer;
         self.connections.remove(on);
-        self.absence = Absence::NotAwaited;
+        self.capabilities.reset(tools);
         let memory_gone = self.versions.record(&hello);
-        let adopted = Adopted {
-            state: hello.state,
-            seq,
-            memory_gone,
-            plugin_version: hello.plugin_version.clone(),
-        };
+        let plugin_version = hello.plugin_version.clone();
+        let adopted = Adopted { on, state: hello.state, seq, memory_gone, plugin_version };
         let heartbeat = Heartbeat::new(now, limits.heartbeat_interval);
-        self.connections.session = Some(Session { on, hello, heartbeat, bad_frames: 0 });
+        let session = Session { on, hello, heartbeat, bad_frames: 0, contender: None };
+        self.connections.link = Link::Up(Box::new(session));
         adopted
     }
 
     // The session.
 
     pub(super) fn session(&self) -> Option<ConnectionId> {
-        self.connections.session.as_ref().map(|session| session.on)
+        self.connections.session().map(|session| session.on)
     }
 
     pub(super) fn plugin_version(&self) -> Option<&str> {
@@ -215,32 +194,41 @@ impl ReconnectController {
         self.capabilities.has(tool)
     }
 
-    /// The session is over; opens the window for what Unity was sent.
-    pub(super) fn lose_session(&mut self, now: Timestamp) {
-        if self.connections.session.take().is_some() {
-            self.versions.clear_version();
-            self.capabilities.clear();
-            self.absence = Absence::Since(now);
+    /// The session is over, which opens the window for what Unity was sent. Gives whoever waited to
+    /// take its place.
+    pub(super) fn lose_session(&mut self, now: Timestamp) -> Option<Contender> {
+        match std::mem::replace(&mut self.connections.link, Link::Lost { since: now }) {
+            Link::Up(session) => {
+                self.versions.clear_version();
+                session.contender
+            }
+            unchanged @ (Link::Absent | Link::Lost { .. }) => {
+                self.connections.link = unchanged;
+                None
+            }
         }
     }
 
     /// Nothing is held for Unity any more; gives since when it has been away.
     pub(super) fn close_window(&mut self) -> Option<Timestamp> {
-        match std::mem::replace(&mut self.absence, Absence::NotAwaited) {
-            Absence::NotAwaited => None,
-            Absence::Since(lost_at) => Some(lost_at),
+        match self.connections.link {
+            Link::Lost { since } => {
+                self.connections.link = Link::Absent;
+                Some(since)
+            }
+            Link::Absent | Link::Up(_) => None,
         }
     }
 
     pub(super) fn on_good_frame(&mut self) {
-        if let Some(session) = &mut self.connections.session {
+        if let Some(session) = self.connections.session_mut() {
             session.bad_frames = 0;
         }
     }
 
     /// How many there were in a row, this one included.
     pub(super) fn on_bad_frame(&mut self) -> u32 {
-        self.connections.session.as_mut().map_or(0, |session| {
+        self.connections.session_mut().map_or(0, |session| {
             session.bad_frames += 1;
             session.bad_frames
         })
@@ -249,27 +237,28 @@ impl ReconnectController {
     // Heartbeat.
 
     pub(super) fn on_ping_sent(&mut self, now: Timestamp) {
-        if let Some(session) = &mut self.connections.session {
+        if let Some(session) = self.connections.session_mut() {
             session.heartbeat.on_ping_sent(now);
         }
     }
 
     pub(super) fn on_pong(&mut self, now: Timestamp, limits: &Limits) {
-        if let Some(session) = &mut self.connections.session {
+        if let Some(session) = self.connections.session_mut() {
             session.heartbeat.on_pong(now, limits.heartbeat_interval);
         }
     }
 
     pub(super) fn restart_heartbeat(&mut self, now: Timestamp, limits: &Limits) {
-        if let Some(session) = &mut self.connections.session {
+        if let Some(session) = self.connections.session_mut() {
             session.heartbeat.start_afresh(now, limits.heartbeat_interval);
         }
     }
 
     /// There is a session, and it answers its pings.
     pub(super) fn is_alive(&self, at: Timestamp, limits: &Limits) -> bool {
-        let session = self.connections.session.as_ref();
-        session.is_some_and(|session| session.heartbeat.is_heard(at, limits.heartbeat_timeout))
+        self.connections
+            .session()
+            .is_some_and(|session| session.heartbeat.is_heard(at, limits.heartbeat_timeout))
     }
 
     // Time.
@@ -287,15 +276,13 @@ impl ReconnectController {
 
     /// `patience`: how long a ping may be unanswered now.
     pub(super) fn heartbeat_deadline(&self, patience: Duration) -> Option<Deadline> {
-        self.connections.session.as_ref().map(|session| session.heartbeat.deadline(patience))
+        self.connections.session().map(|session| session.heartbeat.deadline(patience))
     }
 
     pub(super) fn window_deadline(&self, window: Duration) -> Option<Deadline> {
-        match self.absence {
-            Absence::NotAwaited => None,
-            Absence::Since(lost_at) => {
-                Some(Deadline { at: lost_at + window, why: Why::WindowCloses })
-            }
+        match self.connections.link {
+            Link::Lost { since } => Some(Deadline { at: since + window, why: Why::WindowCloses }),
+            Link::Absent | Link::Up(_) => None,
         }
     }
 }

@@ -9,9 +9,9 @@ use super::super::editor_state_tracker::Observed;
 use super::super::event::{CloseCode, ClosedBy, Note, SessionEnd};
 use super::super::failure::{ErrorCode, Failure};
 use super::super::ids::ConnectionId;
-use super::super::reconnect_controller::{Adopted, Verdict};
+use super::super::reconnect_controller::Verdict;
 use super::super::request_scheduler::{Lane, Purpose};
-use super::super::stores::connection::Role;
+use super::super::stores::connection::{Contender, Role};
 use super::super::time::Timestamp;
 use super::super::tool_catalog::{TOOLS, Tool};
 use super::ExecutionCoordinator;
@@ -37,9 +37,9 @@ impl ExecutionCoordinator {
                 if by == ClosedBy::FrameTooLarge {
                     self.on_answer_too_large(now);
                 }
-                self.lose_session(now, on, SessionEnd::SocketClosed);
+                let contender = self.lose_session(now, on, SessionEnd::SocketClosed);
                 self.link.forget(on);
-                self.adopt_contender(now);
+                self.adopt_waiting(now, contender);
             }
             (Role::Contender | Role::Pending | Role::Gone, _) => self.link.forget(on),
         }
@@ -71,12 +71,14 @@ impl ExecutionCoordinator {
 
     fn on_hello(&mut self, now: Timestamp, on: ConnectionId, hello: PluginHello) {
         match self.link.judge(&hello) {
-            Verdict::Adopt => self.adopt(now, on, hello),
+            Verdict::Adopt => self.adopt(now, newcomer(now, on, hello)),
             Verdict::Replace { old } => {
-                self.close_session(now, old, SessionEnd::Replaced);
-                self.adopt(now, on, hello);
-                // The Editor has just spoken: whoever waited for its end need not wait.
-                self.refuse_contender();
+                let contender = self.close_session(now, old, SessionEnd::Replaced);
+                self.adopt(now, newcomer(now, on, hello));
+                if let Some(contender) = contender {
+                    // The Editor has just spoken: whoever waited for its end need not wait.
+                    self.refuse(contender.on, ALREADY_ACTIVE);
+                }
             }
             Verdict::Contest { incumbent } => {
                 self.note(Note::SessionContested { incumbent, newcomer: on });
@@ -97,18 +99,15 @@ impl ExecutionCoordinator {
         self.send(on, ToUnity::Ping(Ping {}));
     }
 
-    fn adopt(&mut self, now: Timestamp, on: ConnectionId, hello: PluginHello) {
-        let adopted = self.link.adopt(now, on, hello, 0, &self.limits);
-        self.on_adopted(now, on, adopted);
-    }
-
-    pub(super) fn adopt_contender(&mut self, now: Timestamp) {
-        if let Some((on, adopted)) = self.link.adopt_contender(now, &self.limits) {
-            self.on_adopted(now, on, adopted);
+    fn adopt_waiting(&mut self, now: Timestamp, contender: Option<Contender>) {
+        if let Some(contender) = contender {
+            self.adopt(now, contender);
         }
     }
 
-    fn on_adopted(&mut self, now: Timestamp, on: ConnectionId, adopted: Adopted) {
+    fn adopt(&mut self, now: Timestamp, newcomer: Contender) {
+        let adopted = self.link.adopt(now, newcomer, &self.limits);
+        let on = adopted.on;
         self.editor.on_hello(now, adopted.state, adopted.seq);
         self.note(Note::SessionBegan { on, plugin_version: adopted.plugin_version.clone() });
         if adopted.plugin_version != self.server_version {
@@ -230,23 +229,36 @@ impl ExecutionCoordinator {
         }
     }
 
-    fn lose_session(&mut self, now: Timestamp, on: ConnectionId, why: SessionEnd) {
+    /// Gives whoever waited to take its place.
+    fn lose_session(
+        &mut self,
+        now: Timestamp,
+        on: ConnectionId,
+        why: SessionEnd,
+    ) -> Option<Contender> {
         self.note(Note::SessionEnded { on, why });
-        self.link.lose_session(now);
+        let contender = self.link.lose_session(now);
         self.editor.on_session_lost();
         self.drop_question(now);
+        contender
     }
 
-    fn close_session(&mut self, now: Timestamp, on: ConnectionId, why: SessionEnd) {
-        self.lose_session(now, on, why);
+    fn close_session(
+        &mut self,
+        now: Timestamp,
+        on: ConnectionId,
+        why: SessionEnd,
+    ) -> Option<Contender> {
+        let contender = self.lose_session(now, on, why);
         let (code, reason) = why.close();
         self.close(on, code, reason);
+        contender
     }
 
     /// The session is over, and whoever waits to take its place takes it.
     pub(super) fn end_session(&mut self, now: Timestamp, on: ConnectionId, why: SessionEnd) {
-        self.close_session(now, on, why);
-        self.adopt_contender(now);
+        let contender = self.close_session(now, on, why);
+        self.adopt_waiting(now, contender);
     }
 
     // What is refused.
@@ -291,4 +303,9 @@ impl ExecutionCoordinator {
         };
         self.send(on, ToUnity::Error(ErrorMessage { request_id: None, error }));
     }
+}
+
+/// A socket that has said hello and nothing since.
+fn newcomer(now: Timestamp, on: ConnectionId, hello: PluginHello) -> Contender {
+    Contender { on, hello, seq: 0, tools: None, probe_until: now }
 }

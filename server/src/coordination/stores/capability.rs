@@ -15,8 +15,12 @@ impl CapabilityStore {
         self.offered = Some(tools.into_iter().map(|tool| tool.name).collect());
     }
 
-    pub(crate) fn clear(&mut self) {
+    /// Another session: what the last one said does not count.
+    pub(crate) fn reset(&mut self, tools: Option<Vec<OfferedTool>>) {
         self.offered = None;
+        if let Some(tools) = tools {
+            self.record(tools);
+        }
     }
 
     pub(crate) fn has(&self, tool: &str) -> bool {

@@ -8,12 +8,11 @@ use super::super::heartbeat::Heartbeat;
 use super::super::ids::ConnectionId;
 use super::super::time::Timestamp;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct ConnectionStore {
     /// Sockets without a hello, oldest first.
     pub(crate) pending: VecDeque<Pending>,
-    pub(crate) session: Option<Session>,
-    pub(crate) contender: Option<Contender>,
+    pub(crate) link: Link,
     /// Sockets that were told to close and have not yet.
     closing: BTreeSet<ConnectionId>,
 }
@@ -24,6 +23,18 @@ pub(crate) struct Pending {
     pub(crate) opened_at: Timestamp,
 }
 
+/// Whether there is an Editor.
+#[derive(Debug)]
+pub(crate) enum Link {
+    /// It never came, or its window has closed: nothing is held for it.
+    Absent,
+    /// It left; what it was sent is held until the window closes.
+    Lost {
+        since: Timestamp,
+    },
+    Up(Box<Session>),
+}
+
 /// The one Editor.
 #[derive(Debug)]
 pub(crate) struct Session {
@@ -32,9 +43,10 @@ pub(crate) struct Session {
     pub(crate) heartbeat: Heartbeat,
     /// In a row.
     pub(crate) bad_frames: u32,
+    /// A newcomer that waits while this session is probed.
+    pub(crate) contender: Option<Contender>,
 }
 
-/// A newcomer that waits while the session is probed.
 #[derive(Debug)]
 pub(crate) struct Contender {
     pub(crate) on: ConnectionId,
@@ -56,10 +68,32 @@ pub(crate) enum Role {
 }
 
 impl ConnectionStore {
+    pub(crate) fn new() -> Self {
+        Self { pending: VecDeque::new(), link: Link::Absent, closing: BTreeSet::new() }
+    }
+
+    pub(crate) fn session(&self) -> Option<&Session> {
+        match &self.link {
+            Link::Up(session) => Some(session),
+            Link::Absent | Link::Lost { .. } => None,
+        }
+    }
+
+    pub(crate) fn session_mut(&mut self) -> Option<&mut Session> {
+        match &mut self.link {
+            Link::Up(session) => Some(session),
+            Link::Absent | Link::Lost { .. } => None,
+        }
+    }
+
+    pub(crate) fn contender(&self) -> Option<&Contender> {
+        self.session().and_then(|session| session.contender.as_ref())
+    }
+
     pub(crate) fn role(&self, on: ConnectionId) -> Role {
-        if self.session.as_ref().is_some_and(|session| session.on == on) {
+        if self.session().is_some_and(|session| session.on == on) {
             Role::Session
-        } else if self.contender.as_ref().is_some_and(|contender| contender.on == on) {
+        } else if self.contender().is_some_and(|contender| contender.on == on) {
             Role::Contender
         } else if self.pending.iter().any(|pending| pending.on == on) {
             Role::Pending
@@ -68,11 +102,13 @@ impl ConnectionStore {
         }
     }
 
-    /// Takes a socket out of whatever role it has.
+    /// Takes a socket out of its role; a session is lost instead.
     pub(crate) fn remove(&mut self, on: ConnectionId) {
+        debug_assert!(self.role(on) != Role::Session, "a session is lost, not removed");
         self.pending.retain(|pending| pending.on != on);
-        self.session.take_if(|session| session.on == on);
-        self.contender.take_if(|contender| contender.on == on);
+        if let Some(session) = self.session_mut() {
+            session.contender.take_if(|contender| contender.on == on);
+        }
         self.closing.remove(&on);
     }
 
@@ -83,9 +119,10 @@ impl ConnectionStore {
 
     /// Every socket that has a role.
     pub(crate) fn in_use(&self) -> Vec<ConnectionId> {
-        let session = self.session.iter().map(|session| session.on);
-        let contender = self.contender.iter().map(|contender| contender.on);
-        session.chain(contender).chain(self.pending.iter().map(|pending| pending.on)).collect()
+        let session = self.session().map(|session| session.on);
+        let contender = self.contender().map(|contender| contender.on);
+        let pending = self.pending.iter().map(|pending| pending.on);
+        session.into_iter().chain(contender).chain(pending).collect()
     }
 
     pub(crate) fn is_empty(&self) -> bool {
