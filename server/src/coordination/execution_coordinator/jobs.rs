@@ -18,9 +18,8 @@ impl ExecutionCoordinator {
 
     /// Tells a caller what is known of a job.
     pub(super) fn reply_report(&mut self, call: CallId, job: JobId) {
-        if let Some(report) = self.jobs.report(job) {
-            self.reply(call, Ok(Answer::Job(Box::new(report))));
-        }
+        let report = self.jobs.report(job).ok_or_else(Failure::no_such_job);
+        self.reply(call, report.map(|report| Answer::Job(Box::new(report))));
     }
 
     /// The state of the job has changed: tells whoever waits for that.
