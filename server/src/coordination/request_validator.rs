@@ -142,3 +142,32 @@ fn request(tool: &Tool, mut arguments: Map<String, Json>) -> Request {
         Route::CancelJob => Request::CancelJob { job_id: job_id() },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::failure::ErrorCode;
+    use super::super::tool_catalog::Kind;
+    use super::*;
+
+    /// No tool of the catalogue changes the project yet; one that does will need this.
+    #[test]
+    fn a_tool_that_requires_a_client_request_id_refuses_a_call_without() {
+        let tool = Tool {
+            name: "change_something",
+            about: "",
+            kind: Kind::Read,
+            route: Route::CancelJob,
+            supports_cancel: false,
+            default_timeout_ms: 1,
+            max_timeout_ms: 1,
+            requires_client_request_id: true,
+            retryable: false,
+            parameters: &[],
+        };
+        let refused = client_request_id(&tool, None).unwrap_err();
+        assert_eq!(refused.code, ErrorCode::InvalidRequest);
+        assert!(refused.message.starts_with("change_something needs a client_request_id"));
+        let given = client_request_id(&tool, Some(Json::from("a")));
+        assert_eq!(given, Ok(Some("a".to_owned())));
+    }
+}

@@ -401,3 +401,28 @@ fn a_run_that_waits_is_told_when_its_queued_job_fails() {
     "#,
     );
 }
+
+#[test]
+fn the_end_of_one_job_tells_nothing_to_whoever_asks_about_another() {
+    check(
+        r#"
+        0 ready 1
+        0 call 1 run_tests {"timeout_ms":500}
+        -> 0 call 1 ok accepted job-t-1 Queued
+        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=500
+        -> 0 note JobChanged { job: job-t-1, state: Running }
+        10 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
+        11 call 2 run_tests
+        -> 11 call 2 ok accepted job-t-2 Queued
+        -> 11 unity 1 submit_job req-t-2 run_tests {"mode":"all"} timeout=300000
+        -> 11 note JobChanged { job: job-t-2, state: Running }
+        12 unity 1 submit_job_result {"request_id":"req-t-2","status":"accepted","job_id":"u2"}
+        490 call 3 get_job_status {"job_id":"job-t-2","timeout_ms":10000}
+        -> 490 unity 1 get_job_status req-t-3 u2
+        -> 5500 note JobChanged { job: job-t-1, state: Timeout }
+        6000 unity 1 job_status {"request_id":"req-t-3","job_id":"u2","state":"running"}
+        -> 6000 call 3 ok job-t-2 Running
+        -> 6000 unity 1 cancel req-t-4 u1
+    "#,
+    );
+}

@@ -452,3 +452,26 @@ fn ready_after_a_silent_compile_is_no_pong_and_the_late_answer_still_counts() {
     "#,
     );
 }
+
+#[test]
+fn a_submission_that_was_not_sent_is_sent_in_its_turn_on_the_next_session() {
+    check(
+        r#"
+        0 ready 1
+        0 call 1 run_tests
+        -> 0 call 1 ok accepted job-t-1 Queued
+        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
+        -> 0 note JobChanged { job: job-t-1, state: Running }
+        1 call 2 read_console
+        2 notsent 1
+        -> 2 note JobChanged { job: job-t-1, state: Queued }
+        -> 2 note SessionEnded { on: ConnectionId(1), why: NotWritable }
+        -> 2 unity 1 close 1001 the socket does not take frames
+        3 ready 2
+        -> 3 unity 2 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
+        -> 3 note JobChanged { job: job-t-1, state: Running }
+        4 unity 2 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
+        -> 4 unity 2 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+    "#,
+    );
+}
