@@ -320,52 +320,6 @@ fn a_cancel_that_was_never_answered_may_be_tried_again_and_is_sent_at_the_limit(
 }
 
 #[test]
-fn a_cancel_whose_frame_was_never_written_is_owed_again_though_the_close_was_reported_first() {
-    check(
-        r#"
-        0 ready 1
-        0 call 1 run_tests
-        -> 0 call 1 ok accepted job-t-1 Queued
-        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
-        -> 0 note JobChanged { job: job-t-1, state: Running }
-        2 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
-        3 call 2 cancel_job {"job_id":"job-t-1"}
-        -> 3 call 2 ok job-t-1 CancelRequested
-        -> 3 unity 1 cancel req-t-3 u1
-        4 close 1
-        -> 4 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
-        5 notsent 1
-        6 ready 2
-        -> 6 unity 2 cancel req-t-4 u1
-    "#,
-    );
-}
-
-#[test]
-fn a_cancel_that_comes_back_after_its_job_has_ended_is_still_sent() {
-    check(
-        r#"
-        0 ready 1
-        0 call 1 run_tests {"timeout_ms":500}
-        -> 0 call 1 ok accepted job-t-1 Queued
-        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=500
-        -> 0 note JobChanged { job: job-t-1, state: Running }
-        2 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
-        20 unity 1 editor_status {"state":"compiling","seq":1}
-        499 call 2 cancel_job {"job_id":"job-t-1"}
-        -> 499 call 2 ok job-t-1 CancelRequested
-        -> 499 unity 1 cancel req-t-3 u1
-        -> 500 note JobChanged { job: job-t-1, state: Timeout }
-        501 notsent 1
-        -> 501 note SessionEnded { on: ConnectionId(1), why: NotWritable }
-        -> 501 unity 1 close 1001 the socket does not take frames
-        600 ready 2
-        -> 600 unity 2 cancel req-t-4 u1
-    "#,
-    );
-}
-
-#[test]
 fn a_cancel_that_is_kept_outlives_the_window_of_its_job() {
     check(
         r#"
@@ -382,55 +336,6 @@ fn a_cancel_that_is_kept_outlives_the_window_of_its_job() {
         -> 2600 note JobChanged { job: job-t-1, state: Failed }
         3000 ready 2
         -> 3000 unity 2 cancel req-t-3 u1
-    "#,
-    );
-}
-
-#[test]
-fn a_job_cancelled_while_being_submitted_is_never_sent_if_its_frame_comes_back() {
-    check(
-        r#"
-        0 ready 1
-        0 call 1 run_tests
-        -> 0 call 1 ok accepted job-t-1 Queued
-        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
-        -> 0 note JobChanged { job: job-t-1, state: Running }
-        1 close 1
-        -> 1 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
-        2 call 2 cancel_job {"job_id":"job-t-1"}
-        -> 2 call 2 ok job-t-1 CancelRequested
-        3 notsent 1
-        -> 3 note JobChanged { job: job-t-1, state: Cancelled }
-        4 ready 2
-        5 call 3 get_job_status {"job_id":"job-t-1"}
-        -> 5 call 3 ok job-t-1 Cancelled cancel=requested
-    "#,
-    );
-}
-
-#[test]
-fn an_old_cancel_that_comes_back_does_not_free_the_lane_of_a_new_one() {
-    check(
-        r#"
-        0 ready 1
-        0 call 1 run_tests
-        -> 0 call 1 ok accepted job-t-1 Queued
-        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
-        -> 0 note JobChanged { job: job-t-1, state: Running }
-        2 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
-        3 call 2 cancel_job {"job_id":"job-t-1"}
-        -> 3 call 2 ok job-t-1 CancelRequested
-        -> 3 unity 1 cancel req-t-3 u1
-        4 close 1
-        -> 4 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
-        5 ready 2
-        -> 5 unity 2 get_job_status req-t-4 u1
-        6 unity 2 job_status {"request_id":"req-t-4","job_id":"u1","state":"running"}
-        7 call 3 cancel_job {"job_id":"job-t-1"}
-        -> 7 call 3 ok job-t-1 CancelRequested
-        -> 7 unity 2 cancel req-t-6 u1
-        8 notsentcancel 1 req-t-3 u1
-        9 call 4 read_console
     "#,
     );
 }

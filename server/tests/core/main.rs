@@ -23,5 +23,6 @@ mod progress;
 mod queue;
 mod sessions;
 mod stopping;
+mod unsent;
 mod validation;
 mod waiting;
