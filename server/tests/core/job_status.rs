@@ -1,4 +1,4 @@
-//! CONTRACT 7.4 to 7.6: what is known of a job, who waits for it, and its limit.
+//! CONTRACT 7.5 and 7.6: what is known of a job, and who waits for it.
 
 use super::check::check;
 
@@ -32,109 +32,6 @@ fn a_status_of_another_job_or_of_the_wrong_kind_is_a_bad_answer_and_the_job_goes
         71 unity 1 error {"request_id":"req-t-5","error":{"code":"ERR_EDITOR_NOT_READY","message":"busy"}}
         -> 71 call 5 ERR_EDITOR_NOT_READY unknown final inspect_then_retry unity=ERR_EDITOR_NOT_READY
         1071 wait
-    "#,
-    );
-}
-
-#[test]
-fn at_its_limit_a_job_is_asked_once_more_and_may_still_have_ended() {
-    check(
-        r#"
-        0 ready 1
-        0 call 1 run_tests {"timeout_ms":500}
-        -> 0 call 1 ok accepted job-t-1 Queued
-        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=500
-        -> 0 note JobChanged { job: job-t-1, state: Running }
-        10 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
-        -> 500 unity 1 get_job_status req-t-2 u1
-        501 wait
-        510 unity 1 job_status {"request_id":"req-t-2","job_id":"u1","state":"succeeded"}
-        -> 510 note JobChanged { job: job-t-1, state: Succeeded }
-        520 call 2 get_job_status {"job_id":"job-t-1"}
-        -> 520 call 2 ok job-t-1 Succeeded
-    "#,
-    );
-}
-
-#[test]
-fn a_job_that_still_runs_at_its_limit_ends_in_timeout_and_is_cancelled_in_unity() {
-    check(
-        r#"
-        0 ready 1
-        0 call 1 run_tests {"timeout_ms":500}
-        -> 0 call 1 ok accepted job-t-1 Queued
-        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=500
-        -> 0 note JobChanged { job: job-t-1, state: Running }
-        10 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
-        -> 500 unity 1 get_job_status req-t-2 u1
-        510 unity 1 job_status {"request_id":"req-t-2","job_id":"u1","state":"running"}
-        -> 510 note JobChanged { job: job-t-1, state: Timeout }
-        -> 510 unity 1 cancel req-t-3 u1
-        520 call 2 get_job_status {"job_id":"job-t-1"}
-        530 unity 1 cancel_result {"request_id":"req-t-3","status":"cancel_requested"}
-        -> 530 call 2 ok job-t-1 Timeout error=(ERR_REQUEST_TIMEOUT unknown final inspect_then_retry)
-    "#,
-    );
-}
-
-#[test]
-fn a_job_whose_last_question_is_not_answered_ends_in_timeout() {
-    check(
-        r#"
-        0 ready 1
-        0 call 1 run_tests {"timeout_ms":500}
-        -> 0 call 1 ok accepted job-t-1 Queued
-        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=500
-        -> 0 note JobChanged { job: job-t-1, state: Running }
-        10 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
-        -> 500 unity 1 get_job_status req-t-2 u1
-        5499 call 2 get_editor_state
-        -> 5499 call 2 ok server=Ready editor=Some(Ready) connected=true seq=Some(0) waiting=None queue=0 running=Some("req-t-2 get_job_status 4999ms") plugin=Some("1.0.0")
-        -> 5500 note QuestionUnanswered { request_id: RequestId("req-t-2") }
-        -> 5500 note JobChanged { job: job-t-1, state: Timeout }
-        -> 5500 unity 1 cancel req-t-4 u1
-        5501 call 3 get_job_status {"job_id":"job-t-1"}
-    "#,
-    );
-}
-
-#[test]
-fn a_job_whose_last_question_finds_no_place_in_the_lane_ends_in_timeout() {
-    check(
-        r#"
-        0 ready 1
-        0 call 1 run_tests {"timeout_ms":500}
-        -> 0 call 1 ok accepted job-t-1 Queued
-        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=500
-        -> 0 note JobChanged { job: job-t-1, state: Running }
-        10 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
-        20 call 2 read_console
-        -> 20 unity 1 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
-        -> 5500 note JobChanged { job: job-t-1, state: Timeout }
-        5501 console 1 req-t-2
-        -> 5501 call 2 ok {"count":0,"entries":[],"truncated":false}
-        -> 5501 unity 1 cancel req-t-3 u1
-    "#,
-    );
-}
-
-#[test]
-fn a_job_at_its_limit_without_unity_ends_in_timeout_at_once_and_the_cancel_is_kept() {
-    check(
-        r#"
-        0 ready 1
-        0 call 1 run_tests {"timeout_ms":500}
-        -> 0 call 1 ok accepted job-t-1 Queued
-        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=500
-        -> 0 note JobChanged { job: job-t-1, state: Running }
-        10 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
-        20 close 1
-        -> 20 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
-        -> 500 note JobChanged { job: job-t-1, state: Timeout }
-        501 call 2 get_job_status {"job_id":"job-t-1"}
-        -> 501 call 2 ok job-t-1 Timeout error=(ERR_REQUEST_TIMEOUT unknown final inspect_then_retry)
-        600 ready 2
-        -> 600 unity 2 cancel req-t-3 u1
     "#,
     );
 }
@@ -295,27 +192,6 @@ fn an_unknown_or_malformed_job_id_is_not_found() {
 }
 
 #[test]
-fn whoever_asks_about_a_job_that_ends_meanwhile_is_told_so_at_once() {
-    check(
-        r#"
-        0 ready 1
-        0 call 1 run_tests {"timeout_ms":5000}
-        -> 0 call 1 ok accepted job-t-1 Queued
-        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=5000
-        -> 0 note JobChanged { job: job-t-1, state: Running }
-        10 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
-        900 call 2 get_job_status {"job_id":"job-t-1","timeout_ms":10000}
-        -> 900 unity 1 get_job_status req-t-2 u1
-        10000 tick
-        -> 10000 note JobChanged { job: job-t-1, state: Timeout }
-        -> 10000 call 2 ok job-t-1 Timeout error=(ERR_REQUEST_TIMEOUT unknown final inspect_then_retry)
-        10100 unity 1 job_status {"request_id":"req-t-2","job_id":"u1","state":"succeeded"}
-        -> 10100 unity 1 cancel req-t-3 u1
-    "#,
-    );
-}
-
-#[test]
 fn a_status_call_that_waits_hears_of_a_change_that_came_while_it_was_in_line() {
     check(
         r#"
@@ -336,54 +212,6 @@ fn a_status_call_that_waits_hears_of_a_change_that_came_while_it_was_in_line() {
 }
 
 #[test]
-fn a_short_question_of_an_agent_is_not_the_last_question_of_a_job() {
-    check(
-        r#"
-        0 ready 1
-        0 call 1 run_tests {"timeout_ms":500}
-        -> 0 call 1 ok accepted job-t-1 Queued
-        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=500
-        -> 0 note JobChanged { job: job-t-1, state: Running }
-        10 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
-        490 call 2 read_console
-        -> 490 unity 1 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
-        495 call 3 get_job_status {"job_id":"job-t-1","timeout_ms":1}
-        510 console 1 req-t-2
-        -> 510 call 2 ok {"count":0,"entries":[],"truncated":false}
-        -> 510 unity 1 get_job_status req-t-3 u1
-        -> 511 note QuestionUnanswered { request_id: RequestId("req-t-3") }
-        -> 511 call 3 ERR_REQUEST_TIMEOUT unknown final inspect_then_retry
-        -> 511 unity 1 get_job_status req-t-4 u1
-        512 tick
-        515 unity 1 job_status {"request_id":"req-t-4","job_id":"u1","state":"succeeded"}
-        -> 515 note JobChanged { job: job-t-1, state: Succeeded }
-    "#,
-    );
-}
-
-#[test]
-fn a_question_from_before_the_limit_is_not_the_last_question_of_a_job() {
-    check(
-        r#"
-        0 ready 1
-        0 call 1 run_tests {"timeout_ms":500}
-        -> 0 call 1 ok accepted job-t-1 Queued
-        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=500
-        -> 0 note JobChanged { job: job-t-1, state: Running }
-        10 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
-        490 call 2 get_job_status {"job_id":"job-t-1"}
-        -> 490 unity 1 get_job_status req-t-2 u1
-        510 unity 1 job_status {"request_id":"req-t-2","job_id":"u1","state":"running"}
-        -> 510 call 2 ok job-t-1 Running
-        -> 510 unity 1 get_job_status req-t-3 u1
-        520 unity 1 job_status {"request_id":"req-t-3","job_id":"u1","state":"running"}
-        -> 520 note JobChanged { job: job-t-1, state: Timeout }
-        -> 520 unity 1 cancel req-t-4 u1
-    "#,
-    );
-}
-
-#[test]
 fn a_run_that_waits_is_told_when_its_queued_job_fails() {
     check(
         r#"
@@ -398,31 +226,6 @@ fn a_run_that_waits_is_told_when_its_queued_job_fails() {
         -> 3002 note JobChanged { job: job-t-1, state: Failed }
         -> 3002 call 2 ok job-t-1 Failed error=(ERR_COMPILE_TIMEOUT not_executed retryable wait_for_editor)
         3003 wait
-    "#,
-    );
-}
-
-#[test]
-fn the_end_of_one_job_tells_nothing_to_whoever_asks_about_another() {
-    check(
-        r#"
-        0 ready 1
-        0 call 1 run_tests {"timeout_ms":500}
-        -> 0 call 1 ok accepted job-t-1 Queued
-        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=500
-        -> 0 note JobChanged { job: job-t-1, state: Running }
-        10 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
-        11 call 2 run_tests
-        -> 11 call 2 ok accepted job-t-2 Queued
-        -> 11 unity 1 submit_job req-t-2 run_tests {"mode":"all"} timeout=300000
-        -> 11 note JobChanged { job: job-t-2, state: Running }
-        12 unity 1 submit_job_result {"request_id":"req-t-2","status":"accepted","job_id":"u2"}
-        490 call 3 get_job_status {"job_id":"job-t-2","timeout_ms":10000}
-        -> 490 unity 1 get_job_status req-t-3 u2
-        -> 5500 note JobChanged { job: job-t-1, state: Timeout }
-        6000 unity 1 job_status {"request_id":"req-t-3","job_id":"u2","state":"running"}
-        -> 6000 call 3 ok job-t-2 Running
-        -> 6000 unity 1 cancel req-t-4 u1
     "#,
     );
 }

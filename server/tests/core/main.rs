@@ -15,6 +15,7 @@ mod editor_state;
 mod failures;
 mod frames;
 mod heartbeat;
+mod job_limits;
 mod job_status;
 mod jobs;
 mod lane;
