@@ -71,6 +71,7 @@ impl fmt::Display for ConfigError {
 /// One number that can be set: its name, its range, and where it goes.
 struct Setting {
     name: &'static str,
+    about: &'static str,
     min: u64,
     max: u64,
     get: fn(&Config) -> u64,
@@ -81,9 +82,10 @@ const TIME_MIN: u64 = 10;
 const TIME_MAX: u64 = 3_600_000;
 
 macro_rules! time {
-    ($name:literal, $field:ident) => {
+    ($name:literal, $field:ident, $about:literal) => {
         Setting {
             name: $name,
+            about: $about,
             min: TIME_MIN,
             max: TIME_MAX,
             get: |config| config.limits.$field.as_millis() as u64,
@@ -93,9 +95,10 @@ macro_rules! time {
 }
 
 macro_rules! size {
-    ($name:literal, $field:ident, $min:literal, $max:literal) => {
+    ($name:literal, $field:ident, $min:literal, $max:literal, $about:literal) => {
         Setting {
             name: $name,
+            about: $about,
             min: $min,
             max: $max,
             get: |config| config.limits.$field as u64,
@@ -111,31 +114,37 @@ const VERSION: &str = "schema_version";
 const SETTINGS: [Setting; 11] = [
     Setting {
         name: PORT,
+        about: "Port on 127.0.0.1 for Unity and for agents; 0 takes a free one",
         min: 1,
         max: 65_535,
         get: |config| u64::from(config.port),
         set: |config, value| config.port = u16::try_from(value).unwrap_or_default(),
     },
-    size!("queue_max_size", queue_max, 1, 1_024),
-    time!("heartbeat_interval_ms", heartbeat_interval),
-    time!("heartbeat_timeout_ms", heartbeat_timeout),
-    time!("hello_timeout_ms", hello_timeout),
-    time!("job_poll_interval_ms", job_poll_interval),
-    time!("request_reconnect_wait_ms", reconnect_wait),
-    time!("compile_grace_timeout_ms", compile_grace),
-    size!("max_message_bytes", message_max_bytes, 16_384, 16_777_216),
-    time!("takeover_probe_ms", takeover_probe),
-    size!("job_retention_max", jobs_kept_max, 1, 10_000),
+    size!("queue_max_size", queue_max, 1, 1_024, "Calls that may wait or be queued"),
+    time!("heartbeat_interval_ms", heartbeat_interval, "From ping to ping"),
+    time!("heartbeat_timeout_ms", heartbeat_timeout, "How long a ping may be unanswered"),
+    time!("hello_timeout_ms", hello_timeout, "How long a socket may take to say hello"),
+    time!("job_poll_interval_ms", job_poll_interval, "How often a running job is asked about"),
+    time!("request_reconnect_wait_ms", reconnect_wait, "How long calls wait for an absent Editor"),
+    time!("compile_grace_timeout_ms", compile_grace, "How long a compile or reload may take"),
+    size!(
+        "max_message_bytes",
+        message_max_bytes,
+        16_384,
+        16_777_216,
+        "Bytes of one frame to or from Unity"
+    ),
+    time!(
+        "takeover_probe_ms",
+        takeover_probe,
+        "How long an Editor has to answer when a second one comes"
+    ),
+    size!("job_retention_max", jobs_kept_max, 1, 10_000, "Finished jobs that are kept"),
 ];
 
 /// The effective configuration: a flag counts more than the file, the file more than the default.
 pub fn load(flags: &RawFlags, directory: &Path) -> Result<Config, ConfigError> {
-    let mut config = Config {
-        port: 8_091,
-        limits: Limits::default(),
-        allowed_origins: Vec::new(),
-        sources: Vec::new(),
-    };
+    let mut config = defaults();
     let mut given: Vec<(&'static str, Source)> = Vec::new();
     if let Some(ConfigFile { path, fields }) = read_file(flags, directory)? {
         check_schema_version(&path, &fields)?;
@@ -150,6 +159,15 @@ pub fn load(flags: &RawFlags, directory: &Path) -> Result<Config, ConfigError> {
     }
     config.sources = sources(&config, &given);
     Ok(config)
+}
+
+fn defaults() -> Config {
+    Config {
+        port: 8_091,
+        limits: Limits::default(),
+        allowed_origins: Vec::new(),
+        sources: Vec::new(),
+    }
 }
 
 impl Config {
@@ -274,8 +292,12 @@ fn origins(place: &str, value: &Json) -> Result<Vec<String>, ConfigError> {
 
 /// Sets what a flag says; gives the name of the setting.
 fn apply_flag(config: &mut Config, name: &str, text: &str) -> Result<&'static str, ConfigError> {
-    let flag = if name == PORT { "port".to_owned() } else { name.replace('_', "-") };
-    let place = format!("--{}", printable(&flag, 60));
+    let place = format!("--{}", printable(&flag_name(name), 60));
+    if name == ORIGINS {
+        let list = text.split(',').map(str::trim).filter(|origin| !origin.is_empty());
+        config.allowed_origins = origins(&place, &list.map(Json::from).collect())?;
+        return Ok(ORIGINS);
+    }
     let setting = find(name).ok_or_else(|| unknown(&place, name))?;
     // Port 0 is not a port but a wish: any that is free.
     let min = if setting.name == PORT { 0 } else { setting.min };
@@ -284,6 +306,50 @@ fn apply_flag(config: &mut Config, name: &str, text: &str) -> Result<&'static st
     let number = number.ok_or_else(|| out_of_range(&place, &value, setting, min))?;
     (setting.set)(config, number);
     Ok(setting.name)
+}
+
+/// A flag that sets one setting.
+pub struct SettingFlag {
+    /// As it is named in the file.
+    pub setting: &'static str,
+    /// As it is typed, without the dashes.
+    pub name: String,
+    pub value_name: &'static str,
+    pub help: String,
+}
+
+impl SettingFlag {
+    pub fn is_port(&self) -> bool {
+        self.setting == PORT
+    }
+}
+
+/// Every setting can be typed.
+pub fn setting_flags() -> impl Iterator<Item = SettingFlag> {
+    let defaults = defaults();
+    let numbers = SETTINGS.iter().map(move |setting| SettingFlag {
+        setting: setting.name,
+        name: flag_name(setting.name),
+        value_name: "N",
+        help: format!(
+            "{} [{} to {}, default {}]",
+            setting.about,
+            setting.min,
+            setting.max,
+            (setting.get)(&defaults)
+        ),
+    });
+    let origins = SettingFlag {
+        setting: ORIGINS,
+        name: flag_name(ORIGINS),
+        value_name: "LIST",
+        help: "Web origins that may use /mcp, separated by commas [default none]".to_owned(),
+    };
+    numbers.chain([origins])
+}
+
+fn flag_name(setting: &str) -> String {
+    if setting == PORT { "port".to_owned() } else { setting.replace('_', "-") }
 }
 
 // Names and messages.

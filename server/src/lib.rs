@@ -1,9 +1,121 @@
 //! unity-mcp: an MCP server for the Unity Editor.
 //!
 //! `coordination` is the core: every decision of the server, as one state machine without IO.
-//! `config_loader` turns flags and a file into the limits it works by.
+//! `io` is the shell around it: sockets, stdio and MCP. `config_loader` turns flags and a file into the
+//! limits the core works by, `logger` is the only place that writes logs, and `system` has what differs
+//! from one operating system to the next.
 
 pub mod config_loader;
+pub mod io;
+pub mod logger;
+pub mod system;
 
 #[forbid(clippy::disallowed_types, clippy::disallowed_methods, clippy::disallowed_macros)]
 pub mod coordination;
+
+use std::time::Duration;
+
+use rmcp::ServiceExt;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::watch;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tracing::debug;
+
+use config_loader::Config;
+use coordination::{Boot, Event, ExecutionCoordinator};
+use io::event_loop;
+use io::http_host::{self, Surroundings};
+use io::mcp_endpoint_adapter::McpEndpointAdapter;
+use io::network::Network;
+use io::port_keeper::PortKeeper;
+use io::relay::Relay;
+use io::stdio_transport::StdioTransport;
+
+/// How long the last answers may take to be written: the core takes at most 1.5 of the 2 seconds.
+const FLUSH_MAX: Duration = Duration::from_millis(300);
+
+/// One server: what it was told, its name, and the world it runs in.
+pub struct Server<N: Network> {
+    pub config: Config,
+    pub boot: Boot,
+    pub network: N,
+    /// The port, or nothing if somebody else has it.
+    pub listener: Option<N::Listener>,
+    /// Cancelled by whoever wants the server to stop; the server cancels it when its agent leaves.
+    pub stop: CancellationToken,
+}
+
+impl<N: Network> Server<N> {
+    /// Runs until stopped, with every call answered and every socket closed or given its time.
+    pub async fn run<R, W>(self, stdio: Option<(R, W)>)
+    where
+        R: AsyncRead + Unpin + Send + 'static,
+        W: AsyncWrite + Unpin + Send + 'static,
+    {
+        let Self { config, boot, network, listener, stop } = self;
+        let message_max = config.limits.message_max_bytes;
+        let version = env!("CARGO_PKG_VERSION");
+        let (core, inbox) = event_loop::channel();
+        let coordinator = ExecutionCoordinator::new(config.limits, boot, version);
+        let event_loop = event_loop::run(coordinator, inbox);
+
+        let (relay_to, holder) = watch::channel(None);
+        let adapter = McpEndpointAdapter::new(core.clone(), Relay::new(network.clone(), holder));
+        let tasks = TaskTracker::new();
+        let closing = CancellationToken::new();
+        let surroundings = Surroundings {
+            core: core.clone(),
+            adapter: adapter.clone(),
+            instance_id: boot,
+            message_max,
+            tasks: tasks.clone(),
+            closing: closing.clone(),
+        };
+        let (port, allowed_origins) = (config.port, config.allowed_origins);
+        let keeper = PortKeeper {
+            network,
+            port,
+            core: core.clone(),
+            relay_to,
+            surroundings,
+            allowed_origins,
+        };
+        tokio::spawn(keeper.keep(listener));
+        if let Some((input, output)) = stdio {
+            let line_max = http_host::body_max(message_max);
+            let transport = StdioTransport::new(input, output, line_max, stop.clone());
+            tasks.spawn(converse(adapter, transport, closing.clone()));
+        }
+        tokio::spawn(async move {
+            stop.cancelled().await;
+            core.tell(Event::StopRequested).await;
+        });
+
+        event_loop.await;
+        closing.cancel();
+        tasks.close();
+        if timeout(FLUSH_MAX, tasks.wait()).await.is_err() {
+            debug!("a peer did not take its last answers");
+        }
+    }
+}
+
+/// One agent over stdio, until it leaves or the server has answered everything.
+async fn converse<R, W>(
+    adapter: McpEndpointAdapter,
+    transport: StdioTransport<R, W>,
+    closing: CancellationToken,
+) where
+    R: AsyncRead + Unpin + Send + 'static,
+    W: AsyncWrite + Unpin + Send + 'static,
+{
+    match adapter.serve_with_ct(transport, closing).await {
+        Ok(conversation) => {
+            let ended = conversation.waiting().await;
+            debug!(?ended, "the agent has left");
+        }
+        Err(error) => debug!(%error, "the agent left before it said anything"),
+    }
+}

@@ -181,7 +181,7 @@ impl Failure {
     }
 
     /// What may have run is repeated safely only with a tool that does no harm when run twice.
-    pub(super) fn for_tool(mut self, tool: &Tool) -> Self {
+    pub(crate) fn for_tool(mut self, tool: &Tool) -> Self {
         match self.guarantee {
             Guarantee::NotExecuted => {}
             Guarantee::CompletedError => self.retryable = tool.retryable,

@@ -44,6 +44,16 @@ pub(super) enum Request {
     },
 }
 
+impl ValidCall {
+    pub fn tool(&self) -> &'static Tool {
+        self.tool
+    }
+
+    pub fn client_request_id(&self) -> Option<&str> {
+        self.client_request_id.as_deref()
+    }
+}
+
 /// An unknown tool is `ERR_UNKNOWN_COMMAND`; everything else that is wrong names the argument.
 pub fn validate(raw: RawCall) -> Result<ValidCall, Failure> {
     let tool = Tool::named(&raw.tool).ok_or_else(|| Failure::unknown_tool(&TOOLS))?;

@@ -179,7 +179,7 @@ const WAIT_MS: Parameter = Parameter {
 pub static TOOLS: [Tool; 5] = [
     Tool {
         name: "get_editor_state",
-        about: "what the Unity Editor is doing and whether a call would have to wait; answered at once",
+        about: "What the Unity Editor is doing and whether a call would have to wait. Needs no Unity, answers at once; ask it after ERR_EDITOR_NOT_READY or ERR_COMPILE_TIMEOUT.",
         kind: Kind::Read,
         route: Route::EditorState,
         supports_cancel: false,
@@ -191,7 +191,7 @@ pub static TOOLS: [Tool; 5] = [
     },
     Tool {
         name: "read_console",
-        about: "entries of the Unity console; use it after a compile or a run to see errors",
+        about: "Entries of the Unity console; use it after a compile or a test run to see errors. Waits by itself while Unity compiles or reloads. Reading again is always safe.",
         kind: Kind::Read,
         route: Route::Execute { answer: CONSOLE },
         supports_cancel: false,
@@ -232,7 +232,7 @@ pub static TOOLS: [Tool; 5] = [
     },
     Tool {
         name: "run_tests",
-        about: "start a test run; returns a job_id to follow with get_job_status and to end with cancel_job",
+        about: "Start a test run in Unity. Answers {job_id, state} at once, or the finished job if it ends within wait_ms. Follow it with get_job_status, end it with cancel_job; a job_id lives until the server stops. If execution_guarantee is unknown, the run may have started: look before repeating.",
         kind: Kind::ReadHeavy,
         route: Route::SubmitJob { result: TEST_RUN },
         supports_cancel: true,
@@ -260,7 +260,7 @@ pub static TOOLS: [Tool; 5] = [
     },
     Tool {
         name: "get_job_status",
-        about: "how far a test run is, and its result when it has ended; use wait_ms instead of asking again and again",
+        about: "State, progress and result of a test run. Use wait_ms instead of asking again and again. failed with a result: tests failed; failed with an error: the run broke off or never began.",
         kind: Kind::Control,
         route: Route::JobStatus,
         supports_cancel: false,
@@ -272,7 +272,7 @@ pub static TOOLS: [Tool; 5] = [
     },
     Tool {
         name: "cancel_job",
-        about: "end a test run; the status shows when it has ended",
+        about: "End a test run. cancelled: it never reached Unity; cancel_requested: Unity was told, get_job_status shows the end; rejected: it had ended already.",
         kind: Kind::Control,
         route: Route::CancelJob,
         supports_cancel: false,

@@ -77,7 +77,7 @@ fn arguments(tool: &Tool) -> String {
 fn the_documents_made_from_the_tables_are_current() {
     let tools: String = TOOLS
         .iter()
-        .map(|tool| format!("## {}\n\n{}.\n\n{}\n", tool.name, tool.about, arguments(tool)))
+        .map(|tool| format!("## {}\n\n{}\n\n{}\n", tool.name, tool.about, arguments(tool)))
         .collect();
     let tools = format!(
         "# Tools\n\n\

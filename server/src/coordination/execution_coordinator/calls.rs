@@ -186,7 +186,8 @@ impl ExecutionCoordinator {
         self.scheduler.free_lane();
     }
 
-    fn editor_report(&self, now: Timestamp) -> EditorReport {
+    /// How things are, without changing them.
+    pub fn editor_report(&self, now: Timestamp) -> EditorReport {
         EditorReport {
             server_state: self.server_state(),
             editor_state: self.editor.state(),

@@ -37,6 +37,17 @@ impl Failure {
         Self::new(ErrorCode::UnknownCommand, message)
     }
 
+    pub(crate) fn unknown_method() -> Self {
+        let message =
+            "There is no such method; this server has tools alone: use tools/list and tools/call.";
+        Self::new(ErrorCode::UnknownCommand, message)
+    }
+
+    pub(crate) fn malformed_request() -> Self {
+        let message = "The parameters of the request are malformed; correct them and ask again.";
+        Self::new(ErrorCode::InvalidParams, message)
+    }
+
     pub(crate) fn tool_not_in_plugin(tool: &Tool) -> Self {
         let message = format!(
             "The Unity plugin does not offer {}; update the plugin or use another tool.",
@@ -102,6 +113,12 @@ impl Failure {
 
     pub(crate) fn stopped_while_running() -> Self {
         let message = "The server stopped while Unity had the call; look at what has changed before repeating.";
+        Self::new(ErrorCode::UnityDisconnected, message)
+    }
+
+    /// The unity-mcp that the call was relayed to has not answered.
+    pub(crate) fn holder_lost() -> Self {
+        let message = "The unity-mcp that holds the port ended or fell silent while it had the call; look at what has changed before repeating.";
         Self::new(ErrorCode::UnityDisconnected, message)
     }
 

@@ -1,0 +1,105 @@
+//! The command line: what can be typed, and what it means.
+
+use std::path::PathBuf;
+
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use tracing::Level;
+use unity_mcp::config_loader::{RawFlags, setting_flags};
+use unity_mcp::logger::Format;
+
+const ABOUT: &str = "MCP server for the Unity Editor.
+
+Listens on 127.0.0.1 for the Unity plugin (ws://127.0.0.1:PORT/unity) and for agents (http://127.0.0.1:PORT/mcp).
+With --stdio it also serves the agent that started it. Starting without Unity is normal: calls wait for it.";
+
+const AFTER_HELP: &str = "Examples:
+  unity-mcp --stdio              started by an agent; Unity at the default port
+  unity-mcp --port 8123          agents over HTTP at http://127.0.0.1:8123/mcp
+  unity-mcp --print-config       what is in force, and where each value comes from
+
+Settings are read from flags, then from unity-mcp.server.json in the working directory (or --config FILE),
+then defaults apply. Every setting of the file has a flag of the same name.
+
+Exit codes: 0 stopped cleanly, 2 bad flags or configuration, 3 the port is in use, 1 anything else.";
+
+pub(crate) struct Arguments {
+    pub(crate) stdio: bool,
+    pub(crate) print_config: bool,
+    pub(crate) log_level: Level,
+    pub(crate) log_format: Format,
+    pub(crate) flags: RawFlags,
+}
+
+/// Ends the process by itself for `--help`, `--version` and bad flags.
+pub(crate) fn parse() -> Arguments {
+    let matches = command().get_matches();
+    let settings = setting_flags().filter_map(|flag| {
+        let text: &String = matches.get_one(flag.setting)?;
+        Some((flag.setting.to_owned(), text.clone()))
+    });
+    Arguments {
+        stdio: matches.get_flag("stdio"),
+        print_config: matches.get_flag("print-config"),
+        log_level: log_level(&matches),
+        log_format: log_format(&matches),
+        flags: RawFlags {
+            config: matches.get_one("config").cloned(),
+            settings: settings.collect(),
+        },
+    }
+}
+
+fn log_level(matches: &ArgMatches) -> Level {
+    let text = matches.get_one::<String>("log-level");
+    text.and_then(|text| text.parse().ok()).unwrap_or(Level::INFO)
+}
+
+fn log_format(matches: &ArgMatches) -> Format {
+    match matches.get_one::<String>("log-format").map(String::as_str) {
+        Some("json") => Format::Json,
+        Some(_) | None => Format::Text,
+    }
+}
+
+fn command() -> Command {
+    let flag = |name: &'static str, help: &'static str| {
+        Arg::new(name).long(name).help(help).action(ArgAction::SetTrue)
+    };
+    let choice = |name: &'static str, value: &'static str, help: &'static str| {
+        Arg::new(name).long(name).value_name(value).help(help)
+    };
+    let settings = setting_flags().map(|flag| {
+        let heading = (!flag.is_port()).then_some("Settings");
+        Arg::new(flag.setting)
+            .long(flag.name)
+            .value_name(flag.value_name)
+            .help(flag.help)
+            .help_heading(heading)
+            .allow_hyphen_values(true)
+    });
+    Command::new("unity-mcp")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about(ABOUT)
+        .after_help(AFTER_HELP)
+        .max_term_width(100)
+        .arg(flag("stdio", "Serve the agent on stdin and stdout as well; end when it leaves"))
+        .arg(
+            Arg::new("config")
+                .long("config")
+                .value_name("FILE")
+                .help("Read settings from FILE instead of unity-mcp.server.json")
+                .value_parser(value_parser!(PathBuf)),
+        )
+        .arg(flag("print-config", "Show the settings in force and their origin, then exit"))
+        .arg(
+            choice("log-level", "LEVEL", "How much is written to stderr")
+                .value_parser(["error", "warn", "info", "debug", "trace"])
+                .default_value("info"),
+        )
+        .arg(
+            choice("log-format", "FORMAT", "How it is written")
+                .value_parser(["text", "json"])
+                .default_value("text"),
+        )
+        .args(settings)
+}

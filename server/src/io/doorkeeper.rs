@@ -1,0 +1,161 @@
+//! Who is let in: decided by the head of a request, before anything is processed. A web page must
+//! not reach Unity, nor may another user of the machine.
+
+use hyper::header::{HOST, HeaderMap, ORIGIN};
+use hyper::http::request::Parts;
+use hyper::{Method, StatusCode};
+
+pub struct Doorkeeper {
+    hosts: Vec<String>,
+    /// For `/mcp` alone; every other `Origin` is refused everywhere.
+    allowed_origins: Vec<String>,
+}
+
+/// The status and the one line a refused request is answered with.
+pub type Refusal = (StatusCode, &'static str);
+
+impl Doorkeeper {
+    pub fn new(port: u16, allowed_origins: Vec<String>) -> Self {
+        let names = ["127.0.0.1", "localhost", "[::1]"];
+        let mut hosts: Vec<String> = names.iter().map(|name| format!("{name}:{port}")).collect();
+        if port == 80 {
+            hosts.extend(names.map(str::to_owned)); // Clients leave the default port out.
+        }
+        Self { hosts, allowed_origins }
+    }
+
+    pub fn check(&self, head: &Parts, same_user: bool) -> Result<(), Refusal> {
+        if !same_user {
+            return Err((StatusCode::FORBIDDEN, "this server belongs to another user"));
+        }
+        self.check_host(&head.headers)?;
+        if head.uri.authority().is_some() || !head.uri.path().starts_with('/') {
+            return Err((StatusCode::BAD_REQUEST, "the request target must be a path"));
+        }
+        self.check_origin(head)?;
+        if head.uri.path() == "/unity" && from_a_browser(&head.headers) {
+            return Err((StatusCode::FORBIDDEN, "web pages are not let in"));
+        }
+        if head.method == Method::OPTIONS {
+            return Err((StatusCode::METHOD_NOT_ALLOWED, "there is no CORS here"));
+        }
+        Ok(())
+    }
+
+    fn check_host(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+        let mut values = headers.get_all(HOST).iter();
+        let (Some(host), None) = (values.next(), values.next()) else {
+            return Err((StatusCode::BAD_REQUEST, "exactly one Host header is needed"));
+        };
+        let is = |known: &String| host.as_bytes().eq_ignore_ascii_case(known.as_bytes());
+        if self.hosts.iter().any(is) {
+            return Ok(());
+        }
+        Err((StatusCode::FORBIDDEN, "the Host header does not name this server"))
+    }
+
+    fn check_origin(&self, head: &Parts) -> Result<(), Refusal> {
+        let mut values = head.headers.get_all(ORIGIN).iter();
+        let Some(origin) = values.next() else { return Ok(()) };
+        let is_allowed = |allowed: &String| origin.as_bytes() == allowed.as_bytes();
+        let alone = values.next().is_none();
+        if alone && head.uri.path() == "/mcp" && self.allowed_origins.iter().any(is_allowed) {
+            return Ok(());
+        }
+        Err((StatusCode::FORBIDDEN, "web pages are not let in (see allowed_origins)"))
+    }
+}
+
+fn from_a_browser(headers: &HeaderMap) -> bool {
+    headers.keys().any(|name| name.as_str().starts_with("sec-fetch-"))
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::Request;
+
+    use super::Doorkeeper;
+
+    /// The status of a request for `target` with these headers, 0 if it is let in.
+    fn status(method: &str, target: &str, headers: &[(&str, &[u8])]) -> u16 {
+        let mut request = Request::builder().method(method).uri(target);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let (head, ()) = request.body(()).unwrap().into_parts();
+        let doorkeeper = Doorkeeper::new(8091, vec!["http://localhost:3000".to_owned()]);
+        doorkeeper.check(&head, true).err().map_or(0, |(status, _)| status.as_u16())
+    }
+
+    const HOST: (&str, &[u8]) = ("host", b"127.0.0.1:8091");
+
+    #[test]
+    fn exactly_one_host_that_names_this_server_is_needed() {
+        for host in ["127.0.0.1:8091", "localhost:8091", "LOCALHOST:8091", "[::1]:8091"] {
+            assert_eq!(status("POST", "/mcp", &[("host", host.as_bytes())]), 0, "{host}");
+        }
+        for host in [
+            "127.0.0.1",
+            "127.0.0.1:9",
+            "evil.com",
+            "evil.com:8091",
+            "127.0.0.1.nip.io:8091",
+            "0.0.0.0:8091",
+            "evil.com@localhost:8091",
+            "localhost:8091.",
+            "localhost:08091",
+            "",
+        ] {
+            assert_eq!(status("POST", "/mcp", &[("host", host.as_bytes())]), 403, "{host}");
+        }
+        assert_eq!(status("POST", "/mcp", &[]), 400);
+        assert_eq!(status("POST", "/mcp", &[HOST, HOST]), 400);
+        assert_eq!(status("POST", "/mcp", &[HOST, ("host", b"evil.com")]), 400);
+    }
+
+    #[test]
+    fn an_origin_is_refused_unless_it_is_allowed_for_mcp() {
+        for origin in [
+            &b"http://evil.com"[..],
+            b"null",
+            b"",
+            b"http://localhost:8091",
+            b"http://127.0.0.1",
+            b"http://localhost:3000/",
+            b"http://localhost:30000",
+            b"\xff",
+        ] {
+            assert_eq!(status("POST", "/mcp", &[HOST, ("origin", origin)]), 403, "{origin:?}");
+        }
+        let allowed: (&str, &[u8]) = ("origin", b"http://localhost:3000");
+        assert_eq!(status("POST", "/mcp", &[HOST, allowed]), 0);
+        assert_eq!(status("POST", "/mcp", &[HOST, allowed, allowed]), 403);
+        assert_eq!(status("POST", "/mcp/", &[HOST, allowed]), 403);
+        assert_eq!(status("GET", "/unity", &[HOST, allowed]), 403);
+        assert_eq!(status("GET", "/healthz", &[HOST, allowed]), 403);
+    }
+
+    #[test]
+    fn a_browser_does_not_reach_unity() {
+        assert_eq!(status("GET", "/unity", &[HOST]), 0);
+        assert_eq!(status("GET", "/unity", &[HOST, ("sec-fetch-site", b"none")]), 403);
+        assert_eq!(status("GET", "/unity", &[HOST, ("Sec-Fetch-Mode", b"websocket")]), 403);
+    }
+
+    #[test]
+    fn odd_targets_and_preflights_are_refused() {
+        assert_eq!(status("POST", "http://evil.com/mcp", &[HOST]), 400);
+        assert_eq!(status("POST", "http://127.0.0.1:8091/mcp", &[HOST]), 400);
+        assert_eq!(status("OPTIONS", "*", &[HOST]), 400);
+        assert_eq!(status("CONNECT", "127.0.0.1:8091", &[HOST]), 400);
+        assert_eq!(status("OPTIONS", "/mcp", &[HOST]), 405);
+    }
+
+    #[test]
+    fn another_user_is_refused_everywhere() {
+        let request = Request::builder().uri("/mcp").header("host", "127.0.0.1:8091");
+        let (head, ()) = request.body(()).unwrap().into_parts();
+        let refused = Doorkeeper::new(8091, Vec::new()).check(&head, false).unwrap_err();
+        assert_eq!(refused.0.as_u16(), 403);
+    }
+}

@@ -1,0 +1,257 @@
+//! HttpHost: one listener on the loopback. `/unity` is upgraded to a WebSocket, `/mcp` speaks MCP,
+//! `/healthz` says who this is.
+
+use std::convert::Infallible;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use serde_json::json;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::Semaphore;
+use tokio::time::{sleep, timeout};
+use tokio_tungstenite::tungstenite::handshake::server::create_response_with_body;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tracing::{debug, warn};
+
+use super::doorkeeper::Doorkeeper;
+use super::event_loop::CoordinatorHandle;
+use super::mcp_endpoint_adapter::McpEndpointAdapter;
+use super::network::{Accepted, Listener};
+use super::{rendering, unity_bridge_client};
+use crate::coordination::Boot;
+
+/// How long a request head may take; idle connections are closed by it too.
+const HEAD_MAX: Duration = Duration::from_secs(60);
+/// How long the body of a request may take.
+const BODY_MAX: Duration = Duration::from_secs(10);
+/// Bytes of a request head.
+const HEAD_BYTES_MAX: usize = 64 * 1024;
+/// Header lines of a request.
+const HEADERS_MAX: usize = 64;
+/// Connections at once, of agents and plugins together.
+const CONNECTIONS_MAX: usize = 256;
+/// Progress keeps a stream alive; this is for calls without it.
+const SSE_KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+type Body = BoxBody<Bytes, Infallible>;
+
+pub struct HttpHost {
+    core: CoordinatorHandle,
+    mcp: StreamableHttpService<McpEndpointAdapter, NeverSessionManager>,
+    doorkeeper: Doorkeeper,
+    instance_id: Boot,
+    /// Of one frame of the plugin.
+    message_max: usize,
+    /// Of one request of an agent.
+    body_max: usize,
+    tasks: TaskTracker,
+    closing: CancellationToken,
+    places: Arc<Semaphore>,
+}
+
+/// What a host needs to know of the server around it.
+pub struct Surroundings {
+    pub core: CoordinatorHandle,
+    pub adapter: McpEndpointAdapter,
+    pub instance_id: Boot,
+    pub message_max: usize,
+    pub tasks: TaskTracker,
+    pub closing: CancellationToken,
+}
+
+impl HttpHost {
+    pub fn new(surroundings: Surroundings, doorkeeper: Doorkeeper) -> Self {
+        let Surroundings { core, adapter, instance_id, message_max, tasks, closing } = surroundings;
+        let body_max = body_max(message_max);
+        let config = StreamableHttpServerConfig::default()
+            .with_legacy_session_mode(false)
+            .with_json_response(true)
+            .with_sse_retry(None)
+            .with_sse_keep_alive(Some(SSE_KEEP_ALIVE))
+            .with_max_request_body_bytes(body_max)
+            // The doorkeeper is stricter and guards every path.
+            .disable_allowed_hosts()
+            .disable_allowed_origins();
+        let mcp = StreamableHttpService::new(
+            move || Ok(adapter.clone()),
+            Arc::new(NeverSessionManager::default()),
+            config,
+        );
+        let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+        Self { core, mcp, doorkeeper, instance_id, message_max, body_max, tasks, closing, places }
+    }
+
+    /// Accepts until the server closes.
+    pub async fn serve<L: Listener>(self: Arc<Self>, mut listener: L)
+    where
+        L::Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        loop {
+            let accepted = tokio::select! {
+                biased;
+                () = self.closing.cancelled() => return,
+                accepted = listener.accept() => accepted,
+            };
+            match accepted {
+                Ok(accepted) => self.clone().welcome(accepted),
+                Err(error) => {
+                    warn!(%error, "a connection could not be accepted");
+                    sleep(Duration::from_millis(100)).await; // Out of descriptors: let some go.
+                }
+            }
+        }
+    }
+
+    fn welcome<S>(self: Arc<Self>, accepted: Accepted<S>)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let Ok(place) = self.places.clone().try_acquire_owned() else {
+            warn!(max = CONNECTIONS_MAX, "too many connections: one was dropped");
+            return;
+        };
+        let tasks = self.tasks.clone();
+        tasks.spawn(async move {
+            self.converse(accepted).await;
+            drop(place);
+        });
+    }
+
+    async fn converse<S>(self: Arc<Self>, accepted: Accepted<S>)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let Accepted { stream, same_user } = accepted;
+        let closing = self.closing.clone();
+        let service = service_fn(move |request| {
+            let host = self.clone();
+            async move { Ok::<_, Infallible>(host.answer(request, same_user).await) }
+        });
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEAD_MAX)
+            .max_buf_size(HEAD_BYTES_MAX)
+            .max_headers(HEADERS_MAX)
+            .serve_connection(TokioIo::new(stream), service)
+            .with_upgrades();
+        let mut connection = pin!(connection);
+        let ended = tokio::select! {
+            biased;
+            ended = connection.as_mut() => ended,
+            () = closing.cancelled() => {
+                connection.as_mut().graceful_shutdown();
+                connection.await
+            }
+        };
+        if let Err(error) = ended {
+            debug!(%error, "an HTTP connection failed");
+        }
+    }
+
+    async fn answer(&self, request: Request<Incoming>, same_user: bool) -> Response<Body> {
+        let (head, body) = request.into_parts();
+        if let Err((status, line)) = self.doorkeeper.check(&head, same_user) {
+            warn!(status = status.as_u16(), path = head.uri.path(), line, "request refused");
+            return text(status, line);
+        }
+        let request = Request::from_parts(head, body);
+        match request.uri().path() {
+            "/unity" => self.upgrade(request),
+            "/mcp" => self.speak_mcp(request).await,
+            "/healthz" if request.method() == Method::GET => self.health().await,
+            "/healthz" => not_allowed("GET"),
+            _ => text(StatusCode::NOT_FOUND, "try /mcp (MCP), /unity (the plugin) or /healthz"),
+        }
+    }
+
+    async fn speak_mcp(&self, request: Request<Incoming>) -> Response<Body> {
+        if request.method() != Method::POST {
+            return not_allowed("POST");
+        }
+        let (head, body) = request.into_parts();
+        match timeout(BODY_MAX, Limited::new(body, self.body_max).collect()).await {
+            Ok(Ok(body)) => {
+                self.mcp.handle(Request::from_parts(head, Full::new(body.to_bytes()))).await
+            }
+            Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
+                text(StatusCode::PAYLOAD_TOO_LARGE, "the request is too large")
+            }
+            Ok(Err(_)) => text(StatusCode::BAD_REQUEST, "the request could not be read"),
+            Err(_) => text(StatusCode::REQUEST_TIMEOUT, "the request did not come in time"),
+        }
+    }
+
+    fn upgrade(&self, mut request: Request<Incoming>) -> Response<Body> {
+        let upgraded = hyper::upgrade::on(&mut request);
+        let Ok(response) = create_response_with_body(&request, empty) else {
+            let mut refusal = text(StatusCode::UPGRADE_REQUIRED, "this is a WebSocket for Unity");
+            refusal.headers_mut().insert("upgrade", HeaderValue::from_static("websocket"));
+            return refusal;
+        };
+        let (core, message_max) = (self.core.clone(), self.message_max);
+        self.tasks.spawn(async move {
+            match upgraded.await {
+                Ok(stream) => {
+                    unity_bridge_client::serve(TokioIo::new(stream), message_max, core).await;
+                }
+                Err(error) => debug!(%error, "a WebSocket upgrade failed"),
+            }
+        });
+        response
+    }
+
+    async fn health(&self) -> Response<Body> {
+        let Some(report) = self.core.look().await else {
+            return text(StatusCode::SERVICE_UNAVAILABLE, "the server has stopped");
+        };
+        let body = json!({
+            "name": env!("CARGO_PKG_NAME"),
+            "version": env!("CARGO_PKG_VERSION"),
+            "instance_id": self.instance_id.to_string(),
+            "pid": std::process::id(),
+            "server_state": rendering::server_state(report.server_state),
+            "editor_state": rendering::editor_state(report.editor_state),
+        });
+        let mut response = Response::new(full(body.to_string()));
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        response
+    }
+}
+
+/// Bytes of one message of an agent. What a plugin may be sent fits in, however it is escaped.
+pub fn body_max(message_max: usize) -> usize {
+    (4 * message_max).max(4 * 1024 * 1024)
+}
+
+fn full(text: String) -> Body {
+    Full::new(Bytes::from(text)).boxed()
+}
+
+fn empty() -> Body {
+    full(String::new())
+}
+
+fn text(status: StatusCode, line: &str) -> Response<Body> {
+    let mut response = Response::new(full(format!("{line}\n")));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain"));
+    response
+}
+
+fn not_allowed(allowed: &'static str) -> Response<Body> {
+    let mut response = text(StatusCode::METHOD_NOT_ALLOWED, "this method is of no use here");
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
+    response
+}

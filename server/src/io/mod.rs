@@ -1,0 +1,28 @@
+//! The shell. It does what the core decides and decides nothing itself.
+//!
+//! | file | what it is |
+//! |---|---|
+//! | `event_loop` | the only owner of the core and the only reader of the clock |
+//! | `transition_log` | one line of log per event and effect |
+//! | `http_host` | one listener: `/unity`, `/mcp`, `/healthz` |
+//! | `doorkeeper` | who is let in, by the head of a request |
+//! | `unity_bridge_client` | a WebSocket: bytes to frames and back |
+//! | `mcp_endpoint_adapter` | MCP requests to calls, outcomes to MCP results |
+//! | `tool_schemas`, `rendering` | the catalogue as MCP tools, answers and failures as JSON |
+//! | `stdio_transport` | MCP over two byte streams, bounded |
+//! | `port_keeper` | gets the port, finds out who has it, and tries again |
+//! | `relay` | calls passed on to the unity-mcp that has the port |
+//! | `network` | what the server needs of a network, so that a simulated one will do |
+
+pub mod doorkeeper;
+pub mod event_loop;
+pub mod http_host;
+pub mod mcp_endpoint_adapter;
+pub mod network;
+pub mod port_keeper;
+pub(crate) mod relay;
+mod rendering;
+pub mod stdio_transport;
+mod tool_schemas;
+mod transition_log;
+mod unity_bridge_client;

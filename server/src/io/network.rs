@@ -1,0 +1,31 @@
+//! What the server needs of a network. Production gives it TCP on the loopback, simulations theirs.
+
+use std::future::Future;
+use std::io;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+
+pub trait Network: Clone + Send + Sync + 'static {
+    type Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static;
+    type Listener: Listener<Stream = Self::Stream>;
+
+    /// Listens on the loopback; port 0 takes a free one.
+    fn bind(&self, port: u16) -> impl Future<Output = io::Result<Self::Listener>> + Send;
+
+    /// Dials a port of the loopback.
+    fn connect(&self, port: u16) -> impl Future<Output = io::Result<Self::Stream>> + Send;
+}
+
+pub trait Listener: Send + 'static {
+    type Stream;
+
+    fn port(&self) -> u16;
+
+    fn accept(&mut self) -> impl Future<Output = io::Result<Accepted<Self::Stream>>> + Send;
+}
+
+pub struct Accepted<S> {
+    pub stream: S,
+    /// False if the other end is known to belong to another user of the machine.
+    pub same_user: bool,
+}

@@ -1,0 +1,232 @@
+//! Relay: when another unity-mcp has the port, calls are passed on to it, one HTTP request each.
+//! Nothing is sent twice: a call that may have reached the holder is never run here.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::{Bytes, Incoming};
+use hyper::client::conn::http1::{self, SendRequest};
+use hyper::header::{ACCEPT, CONTENT_TYPE, HOST};
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use rmcp::model::{CallToolResult, ErrorData, ProtocolVersion};
+use serde::Deserialize;
+use serde_json::json;
+use sse_stream::SseStream;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::{mpsc, watch};
+use tokio::time::timeout;
+
+use super::network::Network;
+use crate::coordination::RawCall;
+
+/// A holder reports progress about every second; one that is silent for so long is not alive.
+const SILENCE_MAX: Duration = Duration::from_secs(30);
+/// How long a process on this machine may take to say who it is.
+const IDENTIFY_MAX: Duration = Duration::from_secs(1);
+/// More than any answer about health has.
+const HEALTH_BYTES_MAX: usize = 16 * 1024;
+/// More than any answer to a call has.
+const ANSWER_BYTES_MAX: usize = 256 * 1024 * 1024;
+
+trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
+impl<S: AsyncRead + AsyncWrite + Unpin + Send> Stream for S {}
+
+type Dial = dyn Fn(u16) -> BoxFuture<'static, io::Result<Box<dyn Stream>>> + Send + Sync;
+
+/// Whether calls are passed on, and how.
+#[derive(Clone)]
+pub(crate) struct Relay {
+    dial: Arc<Dial>,
+    /// The port of the unity-mcp that has it.
+    holder: watch::Receiver<Option<u16>>,
+}
+
+/// Another program that has the port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Holder {
+    UnityMcp {
+        version: String,
+        pid: u64,
+    },
+    Stranger,
+    /// Nobody: the system does not let us have it.
+    System(String),
+}
+
+impl Holder {
+    pub fn describe(&self) -> String {
+        match self {
+            Self::UnityMcp { version, pid } => {
+                format!(
+                    "another unity-mcp (version {}, pid {pid})",
+                    protocol::printable(version, 40)
+                )
+            }
+            Self::Stranger => "another program, which is not a unity-mcp".to_owned(),
+            Self::System(error) => format!("the system ({error})"),
+        }
+    }
+}
+
+/// What became of a call that was to be passed on.
+pub(super) enum Passed {
+    /// There was no connection: nothing was sent.
+    NotSent,
+    Answer(Result<CallToolResult, ErrorData>),
+    /// It was sent, and no answer will come.
+    Lost,
+}
+
+impl Relay {
+    pub(crate) fn new<N: Network>(network: N, holder: watch::Receiver<Option<u16>>) -> Self {
+        let dial = move |port| -> BoxFuture<'static, io::Result<Box<dyn Stream>>> {
+            let network = network.clone();
+            Box::pin(async move {
+                let stream = network.connect(port).await?;
+                Ok(Box::new(stream) as Box<dyn Stream>)
+            })
+        };
+        Self { dial: Arc::new(dial), holder }
+    }
+
+    pub(super) fn holder(&self) -> Option<u16> {
+        *self.holder.borrow()
+    }
+
+    /// What the holder says about progress goes to `progress`. Dropping this cancels the call there.
+    pub(super) async fn pass_on(
+        &self,
+        port: u16,
+        call: &RawCall,
+        progress: &mpsc::Sender<String>,
+    ) -> Passed {
+        let Ok(mut holder) = self.connect(port).await else { return Passed::NotSent };
+        let Ok(request) = tools_call(port, call) else { return Passed::NotSent };
+        let Ok(Ok(response)) = timeout(SILENCE_MAX, holder.send_request(request)).await else {
+            return Passed::Lost;
+        };
+        match read_answer(response, progress).await {
+            Some(answer) => Passed::Answer(answer),
+            None => Passed::Lost,
+        }
+    }
+
+    async fn connect(&self, port: u16) -> io::Result<SendRequest<Full<Bytes>>> {
+        let stream = (self.dial)(port).await?;
+        let (sender, connection) =
+            http1::handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
+        // Its end is seen by whoever waits for a response.
+        tokio::spawn(async move { connection.await.unwrap_or_default() });
+        Ok(sender)
+    }
+}
+
+/// Asks who has the port; `None` if nobody answers there.
+pub async fn identify<N: Network>(network: &N, port: u16) -> Option<Holder> {
+    let (_, holder) = watch::channel(None);
+    let relay = Relay::new(network.clone(), holder);
+    let mut holder = relay.connect(port).await.ok()?;
+    let health = timeout(IDENTIFY_MAX, health(&mut holder, port)).await.ok().flatten();
+    let health = health.filter(|health| health.name == env!("CARGO_PKG_NAME"));
+    Some(
+        health.map_or(Holder::Stranger, |Health { version, pid, .. }| Holder::UnityMcp {
+            version,
+            pid,
+        }),
+    )
+}
+
+/// What `/healthz` says, as far as it matters here.
+#[derive(Deserialize)]
+struct Health {
+    name: String,
+    version: String,
+    pid: u64,
+}
+
+async fn health(holder: &mut SendRequest<Full<Bytes>>, port: u16) -> Option<Health> {
+    let request = Request::get("/healthz").header(HOST, format!("127.0.0.1:{port}"));
+    let response = holder.send_request(request.body(Full::default()).ok()?).await.ok()?;
+    let body = Limited::new(response.into_body(), HEALTH_BYTES_MAX).collect().await.ok()?;
+    serde_json::from_slice(&body.to_bytes()).ok()
+}
+
+/// One self-contained request of 2026-07-28, which needs no session.
+fn tools_call(port: u16, call: &RawCall) -> hyper::http::Result<Request<Full<Bytes>>> {
+    let version = ProtocolVersion::V_2026_07_28;
+    let body = json!({
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {
+            "name": call.tool,
+            "arguments": call.arguments,
+            "_meta": {
+                "progressToken": 1,
+                "io.modelcontextprotocol/protocolVersion": version.as_str(),
+                "io.modelcontextprotocol/clientCapabilities": {},
+                "io.modelcontextprotocol/clientInfo": {
+                    "name": concat!(env!("CARGO_PKG_NAME"), " relay"),
+                    "version": env!("CARGO_PKG_VERSION"),
+                },
+            },
+        },
+    });
+    Request::post("/mcp")
+        .header(HOST, format!("127.0.0.1:{port}"))
+        .header(CONTENT_TYPE, "application/json")
+        .header(ACCEPT, "application/json, text/event-stream")
+        .header("mcp-protocol-version", version.as_str())
+        .header("mcp-method", "tools/call")
+        .header("mcp-name", &call.tool)
+        .body(Full::new(Bytes::from(body.to_string())))
+}
+
+/// `None` if the answer is not there or makes no sense.
+async fn read_answer(
+    response: Response<Incoming>,
+    progress: &mpsc::Sender<String>,
+) -> Option<Result<CallToolResult, ErrorData>> {
+    let content_type = response.headers().get(CONTENT_TYPE).map(|value| value.as_bytes().to_vec());
+    if content_type.is_some_and(|kind| kind.starts_with(b"application/json")) {
+        let body = Limited::new(response.into_body(), ANSWER_BYTES_MAX).collect();
+        let body = timeout(SILENCE_MAX, body).await.ok()?.ok()?;
+        let message: Message = serde_json::from_slice(&body.to_bytes()).ok()?;
+        return message.answer();
+    }
+    let mut events = SseStream::new(response.into_body());
+    while let Ok(Some(Ok(event))) = timeout(SILENCE_MAX, events.next()).await {
+        let Some(data) = event.data else { continue };
+        let message: Message = serde_json::from_str(&data).ok()?;
+        let Some(Progress { message: report }) = message.params else {
+            return message.answer();
+        };
+        progress.send(report).await.unwrap_or_default();
+    }
+    None
+}
+
+/// A JSON-RPC message of the holder: progress of the call, or its answer.
+#[derive(Deserialize)]
+struct Message {
+    params: Option<Progress>,
+    result: Option<CallToolResult>,
+    error: Option<ErrorData>,
+}
+
+#[derive(Deserialize)]
+struct Progress {
+    #[serde(default)]
+    message: String,
+}
+
+impl Message {
+    fn answer(self) -> Option<Result<CallToolResult, ErrorData>> {
+        self.result.map(Ok).or(self.error.map(Err))
+    }
+}

@@ -1,0 +1,242 @@
+//! MCP over two byte streams, one JSON-RPC message per line. Every buffer has a bound: an agent that
+//! does not read its answers is not read from, and a line that is too long is refused, not stored.
+
+use std::collections::HashSet;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rmcp::RoleServer;
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorData, GetMeta, JsonRpcMessage,
+    ProtocolVersion, RequestId, ServerJsonRpcMessage,
+};
+use rmcp::transport::Transport;
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tracing::debug;
+
+/// Answers that may wait for the agent to read them before its next request is read.
+const UNREAD_MAX: usize = 64;
+
+pub struct StdioTransport<R, W> {
+    input: BufReader<R>,
+    /// What has come of the next line.
+    line: Vec<u8>,
+    line_max: usize,
+    /// The rest of a line that was too long is on its way.
+    skipping: bool,
+    /// Whether the agent has begun the conversation; before, rmcp takes requests alone.
+    begun: bool,
+    /// Requests without an answer.
+    open: Arc<Mutex<HashSet<RequestId>>>,
+    output: Arc<Output<W>>,
+}
+
+struct Output<W> {
+    writer: tokio::sync::Mutex<W>,
+    room: Semaphore,
+    /// The agent has left: its stream has ended, or does not take answers.
+    left: CancellationToken,
+}
+
+enum Line {
+    Whole,
+    TooLong,
+    End,
+}
+
+impl<R, W> StdioTransport<R, W>
+where
+    R: AsyncRead + Unpin + Send,
+    W: AsyncWrite + Unpin + Send + 'static,
+{
+    /// `left` is cancelled when the agent is gone.
+    pub fn new(input: R, output: W, line_max: usize, left: CancellationToken) -> Self {
+        let writer = tokio::sync::Mutex::new(output);
+        let output = Output { writer, room: Semaphore::new(UNREAD_MAX), left };
+        Self {
+            input: BufReader::new(input),
+            line: Vec::new(),
+            line_max,
+            skipping: false,
+            begun: false,
+            open: Arc::default(),
+            output: Arc::new(output),
+        }
+    }
+
+    /// The next line is in `line`. May be dropped at any await and called again.
+    async fn read_line(&mut self) -> io::Result<Line> {
+        loop {
+            let available = self.input.fill_buf().await?;
+            if available.is_empty() {
+                // A last line without its newline is a line.
+                let rest = !self.line.is_empty() && !self.skipping;
+                return Ok(if rest { Line::Whole } else { Line::End });
+            }
+            let newline = available.iter().position(|byte| *byte == b'\n');
+            let taken = newline.map_or(available.len(), |newline| newline + 1);
+            let fits = self.line.len() + taken <= self.line_max;
+            if fits && !self.skipping {
+                self.line.extend(available.iter().take(taken));
+            } else {
+                self.skipping = true;
+                self.line.clear();
+            }
+            self.input.consume(taken);
+            if newline.is_some() {
+                let skipped = std::mem::take(&mut self.skipping);
+                return Ok(if skipped { Line::TooLong } else { Line::Whole });
+            }
+        }
+    }
+
+    /// The message of `line`, if it is one for the server.
+    fn take_message(&mut self) -> Option<ClientJsonRpcMessage> {
+        let line = std::mem::take(&mut self.line);
+        let text = line.trim_ascii();
+        if text.is_empty() {
+            return None;
+        }
+        match serde_json::from_slice(text) {
+            Ok(message) if self.admit(&message) => Some(message),
+            Ok(_) => None,
+            Err(error) if error.is_data() => {
+                self.complain(ErrorData::invalid_request("not a JSON-RPC message of MCP", None));
+                None
+            }
+            Err(_) => {
+                self.complain(ErrorData::parse_error("not JSON; send one message per line", None));
+                None
+            }
+        }
+    }
+
+    fn admit(&mut self, message: &ClientJsonRpcMessage) -> bool {
+        match message {
+            JsonRpcMessage::Request(request) => {
+                if !lock(&self.open).insert(request.id.clone()) {
+                    // Not under its id: that answer belongs to the request that came first.
+                    let problem = format!("request id {} is still in use", request.id);
+                    self.complain(ErrorData::invalid_request(problem, None));
+                    return false;
+                }
+                self.begun |= begins(&request.request);
+                true
+            }
+            JsonRpcMessage::Notification(notification) => {
+                if let ClientNotification::CancelledNotification(cancelled) =
+                    &notification.notification
+                    && let Some(id) = &cancelled.params.request_id
+                {
+                    lock(&self.open).remove(id);
+                }
+                self.begun
+            }
+            JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => self.begun,
+        }
+    }
+
+    /// In a task of its own: reading may be dropped at any await, a line must not be cut.
+    fn complain(&self, error: ErrorData) {
+        debug!(%error, "bad input from the agent");
+        let complaint = ServerJsonRpcMessage::error(error, None);
+        let output = self.output.clone();
+        tokio::spawn(async move {
+            // That the agent has left is known to whoever needs to know.
+            output.write(&complaint).await.unwrap_or_default();
+        });
+    }
+}
+
+/// Requests that rmcp answers while it still waits for the conversation to begin do not begin it.
+fn begins(request: &ClientRequest) -> bool {
+    if matches!(request, ClientRequest::InitializeRequest(_)) {
+        return true;
+    }
+    let probe =
+        matches!(request, ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_));
+    let meta = request.get_meta();
+    let version = meta.protocol_version();
+    !probe
+        && meta.missing_required_keys(&ProtocolVersion::V_2026_07_28).is_empty()
+        && version.is_some_and(|version| ProtocolVersion::KNOWN_VERSIONS.contains(&version))
+}
+
+fn lock(open: &Mutex<HashSet<RequestId>>) -> std::sync::MutexGuard<'_, HashSet<RequestId>> {
+    open.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<W: AsyncWrite + Unpin> Output<W> {
+    async fn write(&self, message: &ServerJsonRpcMessage) -> io::Result<()> {
+        let written = self.write_line(message).await;
+        if written.is_err() {
+            self.left.cancel();
+        }
+        written
+    }
+
+    async fn write_line(&self, message: &ServerJsonRpcMessage) -> io::Result<()> {
+        let mut line = serde_json::to_vec(message)?;
+        line.push(b'\n');
+        let room = self.room.acquire().await.map_err(io::Error::other)?;
+        let mut writer = self.writer.lock().await;
+        writer.write_all(&line).await?;
+        writer.flush().await?;
+        drop(room);
+        Ok(())
+    }
+}
+
+impl<R, W> Transport<RoleServer> for StdioTransport<R, W>
+where
+    R: AsyncRead + Unpin + Send,
+    W: AsyncWrite + Unpin + Send + 'static,
+{
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        message: ServerJsonRpcMessage,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        let (output, open) = (self.output.clone(), self.open.clone());
+        async move {
+            let written = output.write(&message).await;
+            let answered = match &message {
+                JsonRpcMessage::Response(response) => Some(&response.id),
+                JsonRpcMessage::Error(error) => error.id.as_ref(),
+                JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
+            };
+            if let Some(id) = answered {
+                lock(&open).remove(id);
+            }
+            written
+        }
+    }
+
+    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        loop {
+            drop(self.output.room.acquire().await.ok()?);
+            match self.read_line().await {
+                Ok(Line::Whole) => {
+                    if let Some(message) = self.take_message() {
+                        return Some(message);
+                    }
+                }
+                Ok(Line::TooLong) => {
+                    let problem = format!("a message may have {} bytes", self.line_max);
+                    self.complain(ErrorData::invalid_request(problem, None));
+                }
+                Ok(Line::End) | Err(_) => {
+                    self.output.left.cancel();
+                    return None;
+                }
+            }
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        Ok(())
+    }
+}

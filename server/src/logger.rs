@@ -1,0 +1,242 @@
+//! Logger: the only place that writes logs, to stderr alone. It never waits: lines go through a bounded
+//! channel to a thread, so a stderr that nobody reads stops neither the server nor its end.
+//!
+//! Every text is escaped, whatever field a peer's words stand in, and lines are rationed: a peer can
+//! neither forge a line nor fill a disk.
+
+use std::fmt;
+use std::io::{self, Write as _};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use protocol::{Json, Map, printable};
+use tracing::field::{Field, Visit};
+use tracing::{Event, Level, Subscriber};
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::time::{FormatTime as _, SystemTime};
+use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
+use tracing_subscriber::registry::Registry;
+use tracing_subscriber::util::SubscriberInitExt as _;
+
+/// Lines that wait for stderr.
+const WAITING_MAX: usize = 1_024;
+/// Lines at once, and per second in the long run.
+const BURST_MAX: f64 = 1_000.0;
+const PER_SECOND: f64 = 100.0;
+/// Characters of one text in a line.
+const TEXT_MAX: usize = 1_000;
+/// How long the last lines may take.
+const FLUSH_MAX: Duration = Duration::from_millis(100);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    Text,
+    Json,
+}
+
+/// Waits for the last lines when it is dropped.
+pub struct Logger {
+    lines: SyncSender<Item>,
+    written: Receiver<()>,
+}
+
+enum Item {
+    Line(String),
+    End,
+}
+
+/// From here on `tracing` writes here; once per process.
+pub fn start(level: Level, format: Format) -> Logger {
+    let (lines, waiting) = sync_channel(WAITING_MAX);
+    let (done, written) = sync_channel(1);
+    std::thread::spawn(move || write_lines(&waiting, &done));
+    let ration = Mutex::new(Ration::new(Instant::now()));
+    let layer = Lines { format, lines: lines.clone(), ration };
+    // rmcp warns of every error it answers with, and shows payloads below that.
+    let targets = Targets::new().with_default(LevelFilter::ERROR).with_target("unity_mcp", level);
+    Registry::default().with(layer.with_filter(targets)).init();
+    Logger { lines, written }
+}
+
+impl Drop for Logger {
+    fn drop(&mut self) {
+        // A stderr that is not read is not waited for.
+        if self.lines.try_send(Item::End).is_ok() {
+            self.written.recv_timeout(FLUSH_MAX).unwrap_or_default();
+        }
+    }
+}
+
+fn write_lines(waiting: &Receiver<Item>, done: &SyncSender<()>) {
+    for item in waiting {
+        match item {
+            // A log that cannot be written must not hurt a call.
+            Item::Line(line) => io::stderr().write_all(line.as_bytes()).unwrap_or_default(),
+            Item::End => done.send(()).unwrap_or_default(),
+        }
+    }
+}
+
+struct Lines {
+    format: Format,
+    lines: SyncSender<Item>,
+    ration: Mutex<Ration>,
+}
+
+impl<S: Subscriber> Layer<S> for Lines {
+    fn on_event(&self, event: &Event<'_>, _context: Context<'_, S>) {
+        let mut ration = self.ration.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(left_out) = ration.take(Instant::now()) else { return };
+        let level = *event.metadata().level();
+        if left_out > 0 {
+            let message = format!("{left_out} lines were left out: too many at once");
+            self.write(level, &Fields { message, rest: Map::new() });
+        }
+        let mut fields = Fields { message: String::new(), rest: Map::new() };
+        event.record(&mut fields);
+        self.write(level, &fields);
+    }
+}
+
+impl Lines {
+    fn write(&self, level: Level, fields: &Fields) {
+        let mut time = String::new();
+        // Writing to a String does not fail.
+        SystemTime.format_time(&mut Writer::new(&mut time)).unwrap_or_default();
+        let line = match self.format {
+            Format::Text => text_line(&time, level, fields),
+            Format::Json => json_line(&time, level, fields),
+        };
+        // A full channel means that nobody reads: the line is lost, the server goes on.
+        self.lines.try_send(Item::Line(line)).unwrap_or_default();
+    }
+}
+
+fn text_line(time: &str, level: Level, fields: &Fields) -> String {
+    let mut line = format!("{time} {level:>5} {}", fields.message);
+    for (name, value) in &fields.rest {
+        let plain = |sign: char| sign.is_ascii_alphanumeric() || "._:-/".contains(sign);
+        match value.as_str() {
+            Some(text) if text.is_empty() || !text.chars().all(plain) => {
+                line.push_str(&format!(" {name}=\"{}\"", text.replace('"', "\\\"")));
+            }
+            Some(text) => line.push_str(&format!(" {name}={text}")),
+            None => line.push_str(&format!(" {name}={value}")),
+        }
+    }
+    line.push('\n');
+    line
+}
+
+fn json_line(time: &str, level: Level, fields: &Fields) -> String {
+    let head = [("time", time), ("level", level.as_str()), ("message", &fields.message)];
+    let mut line = Map::from_iter(head.map(|(name, text)| (name.to_owned(), Json::from(text))));
+    line.extend(fields.rest.clone());
+    format!("{}\n", Json::Object(line))
+}
+
+/// What an event says, every text made printable.
+struct Fields {
+    message: String,
+    rest: Map<String, Json>,
+}
+
+impl Fields {
+    fn add(&mut self, field: &Field, value: Json) {
+        self.rest.insert(field.name().to_owned(), value);
+    }
+}
+
+impl Visit for Fields {
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.add(field, value.into());
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.add(field, value.into());
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.add(field, value.into());
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.add(field, printable(value, TEXT_MAX).into());
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        let text = printable(&format!("{value:?}"), TEXT_MAX);
+        if field.name() == "message" {
+            self.message = text;
+        } else {
+            self.add(field, text.into());
+        }
+    }
+}
+
+/// A bucket of lines that fills slowly.
+struct Ration {
+    lines: f64,
+    filled: Instant,
+    left_out: u64,
+}
+
+impl Ration {
+    fn new(now: Instant) -> Self {
+        Self { lines: BURST_MAX, filled: now, left_out: 0 }
+    }
+
+    /// Whether one more line may be written, and how many were left out before it.
+    fn take(&mut self, now: Instant) -> Option<u64> {
+        let grown = now.saturating_duration_since(self.filled).as_secs_f64() * PER_SECOND;
+        self.lines = (self.lines + grown).min(BURST_MAX);
+        self.filled = now;
+        if self.lines < 1.0 {
+            self.left_out += 1;
+            return None;
+        }
+        self.lines -= 1.0;
+        Some(std::mem::take(&mut self.left_out))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use protocol::{Json, Map};
+    use tracing::Level;
+
+    use super::{Fields, Ration, json_line, text_line};
+
+    #[test]
+    fn a_flood_is_cut_to_the_ration_and_counted() {
+        let start = Instant::now();
+        let mut ration = Ration::new(start);
+        let taken = (0..5_000).filter(|_| ration.take(start).is_some()).count();
+        assert_eq!(taken, 1_000);
+        assert_eq!(ration.take(start + Duration::from_millis(500)), Some(4_000));
+        let taken = (0..5_000).filter(|_| ration.take(start + Duration::from_secs(1)).is_some());
+        assert_eq!(taken.count(), 99);
+    }
+
+    #[test]
+    fn a_line_has_one_form_for_people_and_one_for_programs() {
+        let rest = Map::from_iter([
+            ("call".to_owned(), Json::from(7)),
+            ("holder".to_owned(), Json::from("a \"b\"")),
+            ("request_id".to_owned(), Json::from("req-a-1")),
+        ]);
+        let fields = Fields { message: "call failed".to_owned(), rest };
+        assert_eq!(
+            text_line("T", Level::INFO, &fields),
+            "T  INFO call failed call=7 holder=\"a \\\"b\\\"\" request_id=req-a-1\n"
+        );
+        assert_eq!(
+            json_line("T", Level::WARN, &fields),
+            "{\"call\":7,\"holder\":\"a \\\"b\\\"\",\"level\":\"WARN\",\"message\":\"call failed\",\"request_id\":\"req-a-1\",\"time\":\"T\"}\n"
+        );
+    }
+}

@@ -1,0 +1,87 @@
+//! Arguments, configuration, port, server. Everything else is elsewhere.
+
+mod cli;
+
+use std::io::{ErrorKind, Write as _};
+use std::time::Duration;
+
+use rmcp::transport::io::stdio_pipes;
+use tokio_util::sync::CancellationToken;
+use unity_mcp::config_loader::{self, Config};
+use unity_mcp::io::network::Network as _;
+use unity_mcp::io::port_keeper::identify;
+use unity_mcp::system::{self, Loopback};
+use unity_mcp::{Server, logger};
+
+/// Why the process ends otherwise than asked: its exit code and one line.
+type Failed = (i32, String);
+
+/// Whatever the peers do, the process is gone within two seconds.
+const END_MAX: Duration = Duration::from_millis(1_900);
+
+fn main() {
+    let ended = run();
+    let code = ended.as_ref().err().map_or(0, |(code, _)| *code);
+    if let Err((_, line)) = ended {
+        // If stderr is closed, the code says it.
+        writeln!(std::io::stderr(), "unity-mcp: {line}").unwrap_or_default();
+    }
+    // Not a return: a thread may be parked on stdin for ever.
+    std::process::exit(code);
+}
+
+fn run() -> Result<(), Failed> {
+    let arguments = cli::parse();
+    let directory = std::env::current_dir().unwrap_or_default();
+    let config = config_loader::load(&arguments.flags, &directory)
+        .map_err(|error| (2, error.to_string()))?;
+    if arguments.print_config {
+        let printed = std::io::stdout().write_all(config.describe().as_bytes());
+        return printed.map_err(|error| (1, error.to_string()));
+    }
+    let _flushed = logger::start(arguments.log_level, arguments.log_format);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| (1, format!("no runtime: {error}")))?;
+    let ended = runtime.block_on(serve(config, arguments.stdio));
+    runtime.shutdown_background();
+    ended
+}
+
+async fn serve(config: Config, stdio: bool) -> Result<(), Failed> {
+    let stop = CancellationToken::new();
+    tokio::spawn(end_when_asked(stop.clone(), stdio));
+    let port = config.port;
+    let listener = match Loopback.bind(port).await {
+        Ok(listener) => Some(listener),
+        Err(_) if stdio => None, // The server tries again: a dead one is the worst answer.
+        Err(error) if error.kind() == ErrorKind::AddrInUse => return Err(in_use(port).await),
+        Err(error) => return Err((1, format!("port {port} cannot be used: {error}"))),
+    };
+    let boot = system::random_boot().map_err(|error| (1, format!("no randomness: {error}")))?;
+    let server = Server { config, boot, network: Loopback, listener, stop };
+    server.run(stdio.then(stdio_pipes)).await;
+    Ok(())
+}
+
+async fn in_use(port: u16) -> Failed {
+    let holder = identify(&Loopback, port).await;
+    let holder = holder.map_or_else(|| "another program".to_owned(), |holder| holder.describe());
+    (3, format!("port {port} is in use by {holder}; stop it or choose another with --port"))
+}
+
+/// A signal, or the death of whoever started a stdio server. A second signal is not argued with.
+async fn end_when_asked(stop: CancellationToken, stdio: bool) {
+    let mut signals = system::StopSignals::catch();
+    tokio::select! {
+        () = signals.next() => {}
+        () = system::parent_death(), if stdio => {}
+        () = stop.cancelled() => {}
+    }
+    stop.cancel();
+    std::thread::spawn(|| {
+        std::thread::sleep(END_MAX);
+        std::process::exit(0);
+    });
+    signals.next().await;
+    std::process::exit(1);
+}

@@ -1,0 +1,155 @@
+//! What differs from one operating system to the next: signals, the death of the parent, who owns the
+//! other end of a socket. Nothing outside this module is particular to a system.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+
+use tokio::net::{TcpListener, TcpStream};
+
+use crate::coordination::Boot;
+use crate::io::network::{Accepted, Listener, Network};
+
+/// TCP on 127.0.0.1, and there alone.
+#[derive(Clone, Copy, Debug)]
+pub struct Loopback;
+
+impl Network for Loopback {
+    type Stream = TcpStream;
+    type Listener = TcpListener;
+
+    async fn bind(&self, port: u16) -> io::Result<TcpListener> {
+        TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await
+    }
+
+    async fn connect(&self, port: u16) -> io::Result<TcpStream> {
+        let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await?;
+        stream.set_nodelay(true)?;
+        Ok(stream)
+    }
+}
+
+impl Listener for TcpListener {
+    type Stream = TcpStream;
+
+    fn port(&self) -> u16 {
+        self.local_addr().map_or(0, |address| address.port())
+    }
+
+    async fn accept(&mut self) -> io::Result<Accepted<TcpStream>> {
+        let (stream, peer) = Self::accept(self).await?;
+        stream.set_nodelay(true)?; // Without it every answer waits 40 ms for an acknowledgement.
+        let same_user = peer_is_same_user(peer, stream.local_addr()?);
+        Ok(Accepted { stream, same_user })
+    }
+}
+
+pub use imp::{StopSignals, parent_death};
+
+#[cfg(target_os = "linux")]
+mod linux;
+
+#[cfg(unix)]
+mod imp {
+    use std::os::unix::process::parent_id;
+    use std::time::Duration;
+
+    use tokio::signal::unix::{Signal, SignalKind, signal};
+    use tokio::time::sleep;
+
+    const PARENT_CHECK: Duration = Duration::from_millis(500);
+
+    /// SIGINT, SIGTERM and SIGHUP: from here on they do not end the process themselves.
+    pub struct StopSignals([Option<Signal>; 3]);
+
+    impl StopSignals {
+        /// A signal that cannot be caught keeps what the system does with it.
+        pub fn catch() -> Self {
+            let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
+            Self(kinds.map(|kind| signal(kind).ok()))
+        }
+
+        pub async fn next(&mut self) {
+            let [interrupt, terminate, hangup] = &mut self.0;
+            tokio::select! {
+                () = next(interrupt) => {}
+                () = next(terminate) => {}
+                () = next(hangup) => {}
+            }
+        }
+    }
+
+    async fn next(signal: &mut Option<Signal>) {
+        match signal {
+            Some(signal) => drop(signal.recv().await),
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Ends when the process that started this one is gone: another one adopts its children.
+    pub async fn parent_death() {
+        let parent = parent_id();
+        while parent_id() == parent {
+            sleep(PARENT_CHECK).await;
+        }
+    }
+}
+
+#[cfg(windows)]
+mod imp {
+    use std::io;
+
+    use tokio::signal::windows::{
+        CtrlBreak, CtrlC, CtrlClose, CtrlShutdown, ctrl_break, ctrl_c, ctrl_close, ctrl_shutdown,
+    };
+
+    /// Ctrl-C, Ctrl-Break, the console closing and the system shutting down.
+    pub struct StopSignals(Option<(CtrlC, CtrlBreak, CtrlClose, CtrlShutdown)>);
+
+    impl StopSignals {
+        /// A signal that cannot be caught keeps what the system does with it.
+        pub fn catch() -> Self {
+            let all =
+                || io::Result::Ok((ctrl_c()?, ctrl_break()?, ctrl_close()?, ctrl_shutdown()?));
+            Self(all().ok())
+        }
+
+        pub async fn next(&mut self) {
+            let Some((c, break_, close, shutdown)) = &mut self.0 else {
+                return std::future::pending().await;
+            };
+            tokio::select! {
+                _ = c.recv() => {}
+                _ = break_.recv() => {}
+                _ = close.recv() => {}
+                _ = shutdown.recv() => {}
+            }
+        }
+    }
+
+    /// Windows adopts no orphans; the pipe of a parent that dies is closed, which stdin shows.
+    pub async fn parent_death() {
+        std::future::pending().await
+    }
+}
+
+/// A name for this start that cannot be guessed.
+pub fn random_boot() -> io::Result<Boot> {
+    let mut bytes = [0; 8];
+    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
+    let letters = b"abcdefghijklmnopqrstuvwxyz234567"; // 32: every byte gives five even bits.
+    let name = bytes.iter().filter_map(|byte| letters.get(usize::from(byte % 32)));
+    let name: String = name.map(|letter| char::from(*letter)).collect();
+    Boot::new(&name).ok_or_else(|| io::Error::other("a name of the wrong form"))
+}
+
+/// Whether the other end of a connection belongs to the user this process runs as.
+#[cfg(target_os = "linux")]
+fn peer_is_same_user(peer: SocketAddr, ours: SocketAddr) -> bool {
+    linux::peer_is_same_user(peer, ours)
+}
+
+/// Only Linux tells without special rights who owns a socket; elsewhere every local user is let in.
+#[cfg(not(target_os = "linux"))]
+fn peer_is_same_user(_peer: SocketAddr, _ours: SocketAddr) -> bool {
+    true
+}
