@@ -1,0 +1,109 @@
+//! A second start: the port is held by another unity-mcp, or by a stranger.
+
+use std::net::TcpListener;
+
+use serde_json::{Value, json};
+
+use crate::agent::{StdioAgent, brief, outcome};
+use crate::harness::Server;
+use crate::plugin::{Plugin, console};
+
+fn second(port: u16) -> (Server, StdioAgent) {
+    let mut server = Server::start_with(&["--stdio", "--port", &port.to_string()], |_| {});
+    let agent = StdioAgent::new(&mut server);
+    (server, agent)
+}
+
+#[test]
+fn a_second_start_relays_its_agent_to_the_first_and_takes_over_when_that_ends() {
+    let mut first = Server::start(&["--stdio"]);
+    let port = first.port();
+    let mut plugin = Plugin::ready(port);
+    let (mut server, mut agent) = second(port);
+    let line = server.wait_for_line("calls are relayed");
+    assert!(line.contains(&format!("pid {}", first.process.id())), "{line}");
+
+    assert_eq!(agent.run("get_editor_state", json!({})).unwrap()["connected"], true);
+    let call = agent.call("read_console", json!({ "client_request_id": "far" }));
+    let execute = plugin.expect("execute");
+    assert_eq!(execute["client_request_id"], "far");
+    plugin.answer_console(&execute, "relayed");
+    assert_eq!(agent.outcome(call), Ok(console("relayed")));
+    let error = agent.run("get_job_status", json!({ "job_id": "job-x-1" })).unwrap_err();
+    assert_eq!(brief(&error), "ERR_JOB_NOT_FOUND not_executed");
+
+    // Progress and cancel reach through.
+    plugin.status("compiling", 1);
+    agent.wait_for("editor_state", "compiling");
+    let call = agent.call_with_progress("read_console", json!({}));
+    let report = agent.next_message().unwrap();
+    assert_eq!(report["params"]["message"], "waiting: Unity is compiling");
+    agent.cancel(call);
+    agent.wait_for("queue_length", 0);
+    plugin.status("ready", 2);
+    agent.wait_for("editor_state", "ready");
+
+    // The first one dies with a call of ours: nobody can say whether it ran.
+    let call = agent.call("read_console", json!({}));
+    plugin.expect("execute");
+    first.process.kill().unwrap();
+    let error = agent.outcome(call).unwrap_err();
+    assert_eq!(brief(&error), "ERR_UNITY_DISCONNECTED unknown");
+    assert_eq!(plugin.executed.len(), 2);
+
+    // A call that comes now waits for Unity to find the new server.
+    let call = agent.call("read_console", json!({}));
+    assert_eq!(server.port(), port);
+    let mut plugin = Plugin::ready(port);
+    let execute = plugin.expect("execute");
+    plugin.answer_console(&execute, "mine now");
+    assert_eq!(agent.outcome(call), Ok(console("mine now")));
+    agent.close_stdin();
+    server.assert_ends_cleanly();
+}
+
+#[test]
+fn a_first_one_that_stops_in_order_answers_what_was_relayed_to_it() {
+    let mut first = Server::start(&["--stdio"]);
+    let mut of_first = StdioAgent::new(&mut first);
+    let port = first.port();
+    let mut plugin = Plugin::ready(port);
+    let (mut server, mut agent) = second(port);
+    server.wait_for_line("calls are relayed");
+    let call = agent.call("read_console", json!({}));
+    plugin.expect("execute");
+    of_first.close_stdin();
+    assert_eq!(plugin.expect_close(), 1001);
+    let error = agent.outcome(call).unwrap_err();
+    assert_eq!(brief(&error), "ERR_UNITY_DISCONNECTED unknown");
+    first.assert_ends_cleanly();
+    assert_eq!(server.port(), port);
+    let state = agent.run("get_editor_state", json!({})).unwrap();
+    assert_eq!(state["server_state"], "waiting_editor");
+}
+
+#[test]
+fn a_stranger_on_the_port_is_named_and_the_port_taken_when_it_is_free() {
+    let stranger = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = stranger.local_addr().unwrap().port();
+    let (mut server, mut agent) = second(port);
+    server.wait_for_line("the port is held");
+    let state = agent.run("get_editor_state", json!({})).unwrap();
+    assert_eq!(state["server_state"], "booting");
+    let call = agent.call("read_console", json!({}));
+    let answer: Value = agent.answer(call);
+    let error = outcome(&answer).unwrap_err();
+    assert_eq!(brief(&error), "ERR_EDITOR_NOT_READY not_executed");
+    let message = error["message"].as_str().unwrap();
+    assert!(
+        message.contains(&port.to_string()) && message.contains("another program"),
+        "{message}"
+    );
+    drop(stranger);
+    assert_eq!(server.port(), port);
+    let mut plugin = Plugin::ready(port);
+    let call = agent.call("read_console", json!({}));
+    let execute = plugin.expect("execute");
+    plugin.answer_console(&execute, "x");
+    agent.outcome(call).unwrap();
+}

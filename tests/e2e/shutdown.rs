@@ -1,0 +1,169 @@
+//! However it ends, it ends in time, and everybody is told the truth.
+
+use serde_json::{Value, json};
+
+use crate::agent::{HttpAgent, StdioAgent, brief, outcome};
+use crate::harness::Server;
+use crate::plugin::Plugin;
+
+/// A server with one call in Unity and one that waits behind it.
+fn busy() -> (Server, StdioAgent, Plugin, [u64; 2]) {
+    let mut server = Server::start(&["--stdio"]);
+    let mut agent = StdioAgent::new(&mut server);
+    let mut plugin = Plugin::ready(server.port());
+    let running = agent.call("read_console", json!({}));
+    plugin.expect("execute");
+    let queued = agent.call("read_console", json!({}));
+    agent.wait_for("queue_length", 1);
+    (server, agent, plugin, [running, queued])
+}
+
+fn assert_both_told(answers: &[Value], [running, queued]: [u64; 2]) {
+    let of = |id: u64| answers.iter().find(|answer| answer["id"] == id).unwrap();
+    let told = [running, queued].map(|id| brief(&outcome(of(id)).unwrap_err()));
+    assert_eq!(told, ["ERR_UNITY_DISCONNECTED unknown", "ERR_EDITOR_NOT_READY not_executed"]);
+    assert_eq!(answers.len(), 2);
+}
+
+#[test]
+fn the_end_of_stdin_ends_it_with_calls_in_flight() {
+    let (mut server, mut agent, mut plugin, calls) = busy();
+    agent.close_stdin();
+    assert_eq!(plugin.expect_close(), 1001);
+    server.assert_ends_cleanly();
+    assert_both_told(&agent.rest(), calls);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_signal_ends_it_with_calls_in_flight() {
+    for signal in ["-TERM", "-INT", "-HUP"] {
+        let (mut server, mut agent, mut plugin, calls) = busy();
+        let over_http = HttpAgent { port: server.port() }.call("read_console", &json!({}));
+        agent.wait_for("queue_length", 2);
+        server.signal(signal);
+        assert_eq!(plugin.expect_close(), 1001);
+        server.assert_ends_cleanly();
+        assert_both_told(&agent.rest(), calls);
+        let error = outcome(&over_http.read().answer()).unwrap_err();
+        assert_eq!(brief(&error), "ERR_EDITOR_NOT_READY not_executed");
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn it_ends_also_if_the_plugin_does_not_close() {
+    let (mut server, mut agent, plugin, calls) = busy();
+    server.signal("-TERM");
+    server.assert_ends_cleanly(); // The plugin reads nothing meanwhile.
+    assert_both_told(&agent.rest(), calls);
+    drop(plugin);
+}
+
+#[test]
+fn a_closed_stdout_ends_it() {
+    let mut server = Server::start(&["--stdio"]);
+    drop(server.process.stdout.take());
+    let mut plugin = Plugin::ready(server.port());
+    let initialize = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
+    use std::io::Write as _;
+    writeln!(server.process.stdin.as_ref().unwrap(), "{initialize}").unwrap();
+    assert_eq!(plugin.expect_close(), 1001);
+    server.assert_ends_cleanly();
+}
+
+#[test]
+#[cfg(unix)]
+fn the_death_of_the_parent_ends_it_though_stdin_stays_open() {
+    use std::process::{Command, Stdio};
+    // The shell is the parent; stdin and stderr of the server are ours and stay open.
+    let script = "exec 3<&0; \"$0\" --stdio --port 0 <&3 & wait";
+    let mut shell = Command::new("sh");
+    shell.args(["-c", script]).arg(crate::harness::program());
+    shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut shell = shell.spawn().unwrap();
+    let log = crate::harness::lines(shell.stderr.take());
+    assert!(log.recv_timeout(crate::harness::PATIENCE).unwrap().contains("listening"));
+    shell.kill().unwrap();
+    shell.wait().unwrap();
+    let began = std::time::Instant::now();
+    while log.recv_timeout(crate::harness::PATIENCE).is_ok() {}
+    assert!(began.elapsed() < crate::harness::END_MAX, "{:?}", began.elapsed());
+}
+
+#[test]
+fn it_ends_in_every_other_phase() {
+    // Nothing was said.
+    let mut server = Server::start(&["--stdio"]);
+    StdioAgent::silent(&mut server).close_stdin();
+    server.assert_ends_cleanly();
+
+    // Nobody is there but the agent; its call waits.
+    let mut server = Server::start(&["--stdio"]);
+    let mut agent = StdioAgent::new(&mut server);
+    let call = agent.call("read_console", json!({}));
+    agent.wait_for("queue_length", 1);
+    agent.close_stdin();
+    let error = outcome(&agent.answer(call)).unwrap_err();
+    assert_eq!(brief(&error), "ERR_EDITOR_NOT_READY not_executed");
+    server.assert_ends_cleanly();
+
+    // A socket without a hello, and an Editor with a job that is waited for.
+    let mut server = Server::start(&["--stdio"]);
+    let mut agent = StdioAgent::new(&mut server);
+    let mut plugin = Plugin::ready(server.port());
+    let mut pending = Plugin::pending(server.port());
+    let call = agent.call("run_tests", json!({ "wait_ms": 60_000 }));
+    let submit = plugin.expect("submit_job");
+    plugin.accept_job(&submit, "u-1");
+    agent.close_stdin();
+    let error = outcome(&agent.answer(call)).unwrap_err();
+    assert_eq!(brief(&error), "ERR_UNITY_DISCONNECTED unknown");
+    assert_eq!(plugin.expect_close(), 1001);
+    assert_eq!(pending.expect_close(), 1001);
+    server.assert_ends_cleanly();
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn an_agent_that_does_not_read_is_not_read_from() {
+    use std::io::{BufRead as _, BufReader, Write as _};
+    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::time::Duration;
+    const REQUESTS: u64 = 20_000;
+    let mut server = Server::start(&["--stdio"]);
+    let (mut stdin, stdout) =
+        (server.process.stdin.take().unwrap(), server.process.stdout.take().unwrap());
+    let initialize = crate::agent::initialize("2025-11-25");
+    let first =
+        json!({ "jsonrpc": "2.0", "id": "i", "method": "initialize", "params": initialize });
+    writeln!(stdin, "{first}").unwrap();
+    let written = AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for id in 0..REQUESTS {
+                let request = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list" });
+                writeln!(stdin, "{request}").unwrap();
+                written.store(id, Ordering::Relaxed);
+            }
+        });
+        // It has stopped reading when nothing could be written for a while.
+        let mut last = u64::MAX;
+        while last != written.load(Ordering::Relaxed) {
+            last = written.load(Ordering::Relaxed);
+            std::thread::sleep(Duration::from_millis(200));
+        }
+        assert!(last < REQUESTS / 2, "{last} requests were read");
+        let status = format!("/proc/{}/status", server.process.id());
+        let status = std::fs::read_to_string(status).unwrap();
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        let peak: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
+        assert!(peak < 48 * 1024, "{peak} kB at the peak");
+        // When it is read from again, everything is answered.
+        let answers = BufReader::new(stdout).lines().skip(1).take(REQUESTS as usize);
+        let id = |line: String| serde_json::from_str::<Value>(&line).unwrap()["id"].as_u64();
+        let mut ids: Vec<u64> = answers.map(|line| id(line.unwrap()).unwrap()).collect();
+        ids.sort_unstable();
+        assert!(ids.into_iter().eq(0..REQUESTS));
+    });
+}
