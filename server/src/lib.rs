@@ -43,7 +43,7 @@ pub struct Server<N: Network> {
     pub network: N,
     /// The port, or nothing if somebody else has it.
     pub listener: Option<N::Listener>,
-    /// Cancelled by whoever wants the server to stop; the server cancels it when its agent leaves.
+    /// Cancelled by whoever wants the server to stop; its stdio agent does so by leaving.
     pub stop: CancellationToken,
 }
 
@@ -83,13 +83,17 @@ impl<N: Network> Server<N> {
             allowed_origins,
         };
         tokio::spawn(keeper.keep(listener));
+        let left = CancellationToken::new();
         if let Some((input, output)) = stdio {
             let line_max = http_host::body_max(message_max);
-            let transport = StdioTransport::new(input, output, line_max, stop.clone());
+            let transport = StdioTransport::new(input, output, line_max, left.clone());
             tasks.spawn(converse(adapter, transport, closing.clone()));
         }
         tokio::spawn(async move {
-            stop.cancelled().await;
+            tokio::select! {
+                () = stop.cancelled() => {}
+                () = left.cancelled() => stop.cancel(),
+            }
             core.tell(Event::StopRequested).await;
         });
 

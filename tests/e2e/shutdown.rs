@@ -28,10 +28,44 @@ fn assert_both_told(answers: &[Value], [running, queued]: [u64; 2]) {
 #[test]
 fn the_end_of_stdin_ends_it_with_calls_in_flight() {
     let (mut server, mut agent, mut plugin, calls) = busy();
+    let over_http = HttpAgent { port: server.port() }.call("read_console", &json!({}));
+    agent.wait_for("queue_length", 2);
     agent.close_stdin();
     assert_eq!(plugin.expect_close(), 1001);
     server.assert_ends_cleanly();
-    assert_both_told(&agent.rest(), calls);
+    let error = outcome(&over_http.read().answer()).unwrap_err();
+    assert_eq!(brief(&error), "ERR_EDITOR_NOT_READY not_executed");
+    // Who has left is not answered: clients of the Python SDK 1.x fail at answers after their end.
+    assert_eq!(agent.rest(), Vec::<Value>::new());
+    let log = server.whole_log().join("\n");
+    assert!(
+        log.contains("ERR_UNITY_DISCONNECTED") && log.contains("ERR_EDITOR_NOT_READY"),
+        "{log}"
+    );
+    assert_eq!(plugin.executed.len() + calls.len(), 3);
+}
+
+#[test]
+fn requests_from_a_file_are_answered_before_it_ends() {
+    let mut server = Server::start(&["--stdio"]);
+    let mut agent = StdioAgent::silent(&mut server);
+    let mut requests = String::new();
+    for (id, method) in [(1, "initialize"), (2, "tools/list"), (3, "tools/call")] {
+        let params = match method {
+            "initialize" => crate::agent::initialize("2025-11-25"),
+            "tools/call" => json!({ "name": "get_editor_state" }),
+            _ => json!({}),
+        };
+        let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        requests += &format!("{request}\r\n");
+    }
+    agent.write_raw(requests.trim_end()); // The last line has no newline.
+    agent.close_stdin();
+    let mut ids: Vec<u64> =
+        agent.rest().iter().map(|answer| answer["id"].as_u64().unwrap()).collect();
+    ids.sort_unstable();
+    assert_eq!(ids, [1, 2, 3]);
+    server.assert_ends_cleanly();
 }
 
 #[test]
@@ -101,11 +135,9 @@ fn it_ends_in_every_other_phase() {
     // Nobody is there but the agent; its call waits.
     let mut server = Server::start(&["--stdio"]);
     let mut agent = StdioAgent::new(&mut server);
-    let call = agent.call("read_console", json!({}));
+    agent.call("read_console", json!({}));
     agent.wait_for("queue_length", 1);
     agent.close_stdin();
-    let error = outcome(&agent.answer(call)).unwrap_err();
-    assert_eq!(brief(&error), "ERR_EDITOR_NOT_READY not_executed");
     server.assert_ends_cleanly();
 
     // A socket without a hello, and an Editor with a job that is waited for.
@@ -113,12 +145,10 @@ fn it_ends_in_every_other_phase() {
     let mut agent = StdioAgent::new(&mut server);
     let mut plugin = Plugin::ready(server.port());
     let mut pending = Plugin::pending(server.port());
-    let call = agent.call("run_tests", json!({ "wait_ms": 60_000 }));
+    agent.call("run_tests", json!({ "wait_ms": 60_000 }));
     let submit = plugin.expect("submit_job");
     plugin.accept_job(&submit, "u-1");
     agent.close_stdin();
-    let error = outcome(&agent.answer(call)).unwrap_err();
-    assert_eq!(brief(&error), "ERR_UNITY_DISCONNECTED unknown");
     assert_eq!(plugin.expect_close(), 1001);
     assert_eq!(pending.expect_close(), 1001);
     server.assert_ends_cleanly();

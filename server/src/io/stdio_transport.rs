@@ -3,7 +3,8 @@
 
 use std::collections::HashSet;
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -12,12 +13,15 @@ use rmcp::model::{
 };
 use rmcp::transport::Transport;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
+use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
 /// Answers that may wait for the agent to read them before its next request is read.
 const UNREAD_MAX: usize = 64;
+/// How long an agent that has closed its end is still answered: requests in a pipe end like that.
+const LAST_ANSWERS_MAX: Duration = Duration::from_millis(100);
 
 pub struct StdioTransport<R, W> {
     input: BufReader<R>,
@@ -28,9 +32,17 @@ pub struct StdioTransport<R, W> {
     skipping: bool,
     /// Whether the agent has begun the conversation; before, rmcp takes requests alone.
     begun: bool,
-    /// Requests without an answer.
-    open: Arc<Mutex<HashSet<RequestId>>>,
+    /// When the agent left, if it has.
+    left_at: Option<Instant>,
+    open: Arc<OpenRequests>,
     output: Arc<Output<W>>,
+}
+
+/// Requests without an answer.
+#[derive(Default)]
+struct OpenRequests {
+    ids: Mutex<HashSet<RequestId>>,
+    changed: Notify,
 }
 
 struct Output<W> {
@@ -61,6 +73,7 @@ where
             line_max,
             skipping: false,
             begun: false,
+            left_at: None,
             open: Arc::default(),
             output: Arc::new(output),
         }
@@ -116,7 +129,7 @@ where
     fn admit(&mut self, message: &ClientJsonRpcMessage) -> bool {
         match message {
             JsonRpcMessage::Request(request) => {
-                if !lock(&self.open).insert(request.id.clone()) {
+                if !self.open.add(&request.id) {
                     // Not under its id: that answer belongs to the request that came first.
                     let problem = format!("request id {} is still in use", request.id);
                     self.complain(ErrorData::invalid_request(problem, None));
@@ -130,7 +143,7 @@ where
                     &notification.notification
                     && let Some(id) = &cancelled.params.request_id
                 {
-                    lock(&self.open).remove(id);
+                    self.open.remove(id);
                 }
                 self.begun
             }
@@ -164,12 +177,38 @@ fn begins(request: &ClientRequest) -> bool {
         && version.is_some_and(|version| ProtocolVersion::KNOWN_VERSIONS.contains(&version))
 }
 
-fn lock(open: &Mutex<HashSet<RequestId>>) -> std::sync::MutexGuard<'_, HashSet<RequestId>> {
-    open.lock().unwrap_or_else(PoisonError::into_inner)
+impl OpenRequests {
+    /// False if it is there already.
+    fn add(&self, id: &RequestId) -> bool {
+        self.lock().insert(id.clone())
+    }
+
+    fn remove(&self, id: &RequestId) {
+        self.lock().remove(id);
+        self.changed.notify_waiters();
+    }
+
+    async fn all_answered(&self) {
+        loop {
+            let changed = self.changed.notified();
+            if self.lock().is_empty() {
+                return;
+            }
+            changed.await;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashSet<RequestId>> {
+        self.ids.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl<W: AsyncWrite + Unpin> Output<W> {
+    /// Whoever has left is not written to: some clients fail at answers that come after their end.
     async fn write(&self, message: &ServerJsonRpcMessage) -> io::Result<()> {
+        if self.left.is_cancelled() {
+            return Ok(());
+        }
         let written = self.write_line(message).await;
         if written.is_err() {
             self.left.cancel();
@@ -209,7 +248,7 @@ where
                 JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
             };
             if let Some(id) = answered {
-                lock(&open).remove(id);
+                open.remove(id);
             }
             written
         }
@@ -229,6 +268,11 @@ where
                     self.complain(ErrorData::invalid_request(problem, None));
                 }
                 Ok(Line::End) | Err(_) => {
+                    let left_at = *self.left_at.get_or_insert_with(Instant::now);
+                    // Whether all are answered or not, it is over.
+                    timeout_at(left_at + LAST_ANSWERS_MAX, self.open.all_answered())
+                        .await
+                        .unwrap_or_default();
                     self.output.left.cancel();
                     return None;
                 }

@@ -1,0 +1,190 @@
+"""The official Python SDK, either major, against the real server: `sdk.py SERVER`."""
+
+import asyncio
+import json
+import socket
+import subprocess
+import sys
+import time
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+
+from mcp import ClientSession, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+from plugin import Plugin
+
+SERVER = sys.argv[1]
+VERSION = version("mcp")
+MODERN = VERSION.startswith("2.")
+TOOLS = ["get_editor_state", "read_console", "run_tests", "get_job_status", "cancel_job"]
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def stdio_parameters(port):
+    return StdioServerParameters(command=SERVER, args=["--stdio", "--port", str(port)])
+
+
+@asynccontextmanager
+async def http_server():
+    port = free_port()
+    process = subprocess.Popen([SERVER, "--port", str(port)], stderr=subprocess.DEVNULL)
+    try:
+        yield port
+    finally:
+        process.terminate()
+        assert process.wait(2) == 0
+
+
+@asynccontextmanager
+async def legacy_session(streams):
+    async with streams as (read, write, *_):
+        async with ClientSession(read, write) as session:
+            await session.initialize()
+            yield session
+
+
+@asynccontextmanager
+async def agent(kind, mode):
+    """A connected client and the port of its server."""
+    if kind == "stdio":
+        port = free_port()
+        if MODERN:
+            from mcp import Client
+
+            async with Client(stdio_parameters(port), mode=mode) as client:
+                yield client, port
+        else:
+            async with legacy_session(stdio_client(stdio_parameters(port))) as session:
+                yield session, port
+        return
+    async with http_server() as port:
+        async with Plugin(port):
+            pass  # It listens now.
+        url = f"http://127.0.0.1:{port}/mcp"
+        if MODERN:
+            from mcp import Client
+
+            async with Client(url, mode=mode) as client:
+                yield client, port
+        else:
+            from mcp.client.streamable_http import streamablehttp_client
+
+            async with legacy_session(streamablehttp_client(url)) as session:
+                yield session, port
+
+
+def structured(result):
+    content = result.structured_content if MODERN else result.structuredContent
+    assert json.loads(result.content[0].text) == content
+    return content
+
+
+def is_error(result):
+    return result.is_error if MODERN else result.isError
+
+
+async def until(client, **wanted):
+    while True:
+        state = structured(await client.call_tool("get_editor_state", {}))
+        if all(state[name] == value for name, value in wanted.items()):
+            return
+
+
+async def converse(kind, mode):
+    async with agent(kind, mode) as (client, port), Plugin(port) as plugin:
+        tools = (await client.list_tools()).tools
+        assert [tool.name for tool in tools] == TOOLS, tools
+        await until(client, connected=True)
+
+        console = structured(await client.call_tool("read_console", {"max_entries": 5}))
+        assert console["entries"][0]["message"] == "Null\u001b[31mReference"
+        job = structured(await client.call_tool("run_tests", {"wait_ms": 10000}))
+        assert job["state"] == "succeeded", job
+        status = structured(await client.call_tool("get_job_status", {"job_id": job["job_id"]}))
+        assert status["result"]["summary"]["passed"] == 1
+        cancel = structured(await client.call_tool("cancel_job", {"job_id": job["job_id"]}))
+        assert cancel["status"] == "rejected"
+
+        refused = await client.call_tool("read_console", {"max_entries": 0})
+        error = json.loads(refused.content[0].text)["error"]
+        assert is_error(refused) and error["code"] == "ERR_INVALID_PARAMS", error
+        try:
+            await client.call_tool("no_such_tool", {})
+            raise SystemExit("an unknown tool was accepted")
+        except Exception as error:
+            assert "no such tool" in str(error).lower(), error
+
+        reports = []
+
+        async def on_progress(progress, total, message):
+            reports.append((progress, message))
+            if len(reports) == 2:
+                await plugin.status("ready")
+
+        await plugin.status("compiling")
+        await until(client, editor_state="compiling")
+        structured(await client.call_tool("read_console", {}, progress_callback=on_progress))
+        assert len(reports) >= 2 and reports[0] < reports[1], reports
+
+        executed = len(plugin.executed)
+        await plugin.status("compiling")
+        await until(client, editor_state="compiling")
+        request_id = None if MODERN else client._request_id
+        waiting = asyncio.create_task(client.call_tool("read_console", {}))
+        await asyncio.sleep(0)  # Now it has its id.
+        await until(client, queue_length=1)
+        waiting.cancel()
+        if not MODERN and kind == "stdio":
+            # This major tells nobody by itself that a call was given up.
+            await send_cancelled(client, request_id)
+        cancelled = await is_noticed(client)
+        await plugin.status("ready")
+        await until(client, editor_state="ready", queue_length=0, running=None)
+        # Legacy over HTTP has no way to cancel but to close the request, which no SDK does.
+        assert cancelled or (kind, mode) == ("http", "legacy")
+        assert len(plugin.executed) == executed + (not cancelled)
+        told = "cancel" if cancelled else "no cancel, which it does not send"
+
+        await plugin.status("compiling")
+        await until(client, editor_state="compiling")
+        in_flight = asyncio.create_task(client.call_tool("read_console", {}))
+        await until(client, queue_length=1)
+        left = time.monotonic()
+    took = time.monotonic() - left
+    in_flight.cancel()
+    await asyncio.gather(in_flight, return_exceptions=True)
+    assert took < 1.5, f"leaving took {took:.2f} s"
+    print(f"mcp {VERSION} {kind} {mode}: list, call, error, progress, {told}; left in {took * 1000:.0f} ms")
+
+
+async def is_noticed(client):
+    for _ in range(20):
+        state = structured(await client.call_tool("get_editor_state", {}))
+        if state["queue_length"] == 0:
+            return True
+        await asyncio.sleep(0.01)
+    return False
+
+
+async def send_cancelled(client, request_id):
+    from mcp import types
+
+    params = types.CancelledNotificationParams(requestId=request_id)
+    notification = types.CancelledNotification(method="notifications/cancelled", params=params)
+    await client.send_notification(types.ClientNotification(notification))
+
+
+async def main():
+    for kind in ["stdio", "http"]:
+        for mode in ["legacy", "auto", "2026-07-28"] if MODERN else ["legacy"]:
+            await asyncio.wait_for(converse(kind, mode), 60)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
