@@ -18,6 +18,7 @@ fn busy() -> (Server, StdioAgent, Plugin, [u64; 2]) {
     (server, agent, plugin, [running, queued])
 }
 
+#[cfg(unix)]
 fn assert_both_told(answers: &[Value], [running, queued]: [u64; 2]) {
     let of = |id: u64| answers.iter().find(|answer| answer["id"] == id).unwrap();
     let told = [running, queued].map(|id| brief(&outcome(of(id)).unwrap_err()));

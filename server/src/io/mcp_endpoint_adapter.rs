@@ -273,3 +273,74 @@ impl<'a> Reports<'a> {
         self.context.peer.notify_progress(report).await.unwrap_or_default();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use protocol::{Map, ToUnity, codec};
+    use rmcp::model::CallToolResult;
+    use tokio::sync::watch;
+
+    use super::{McpEndpointAdapter, Relay, survive};
+    use crate::coordination::{
+        Boot, Event, ExecutionCoordinator, Limits, RawCall, ValidCall, validate,
+    };
+    use crate::io::event_loop::{self, CoordinatorHandle, Outgoing, UnityPort};
+    use crate::system::Loopback;
+
+    fn adapter() -> (McpEndpointAdapter, CoordinatorHandle) {
+        let (core, inbox) = event_loop::channel();
+        let boot = Boot::new("t").unwrap();
+        tokio::spawn(event_loop::run(
+            ExecutionCoordinator::new(Limits::default(), boot, "1"),
+            inbox,
+        ));
+        let (_, holder) = watch::channel(None);
+        (McpEndpointAdapter::new(core.clone(), Relay::new(Loopback, holder)), core)
+    }
+
+    fn read_console() -> ValidCall {
+        validate(RawCall { tool: "read_console".to_owned(), arguments: Map::new() }).unwrap()
+    }
+
+    /// `code guarantee` of a failed result.
+    fn brief(result: &CallToolResult) -> String {
+        let text = &result.content.first().unwrap().as_text().unwrap().text;
+        let envelope: protocol::Json = serde_json::from_str(text).unwrap();
+        let error = &envelope["error"];
+        let words = [&error["code"], &error["details"]["execution_guarantee"]];
+        words.map(|word| word.as_str().unwrap()).join(" ")
+    }
+
+    async fn next_frame(port: &mut UnityPort) -> ToUnity {
+        match port.outbox.recv().await {
+            Some(Outgoing::Frame(frame)) => frame,
+            Some(Outgoing::Close { .. }) | None => panic!("the socket is closed"),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_panic_while_a_call_is_followed_is_survived() {
+        assert_eq!(survive(async { 7 }).await, Some(7));
+        assert_eq!(survive::<()>(async { panic!("a defect") }).await, None);
+    }
+
+    #[tokio::test]
+    async fn a_call_that_broke_before_it_was_sent_was_not_executed() {
+        let (adapter, core) = adapter();
+        let call = core.call(read_console(), false).await;
+        assert_eq!(brief(&adapter.break_off(call).await), "ERR_UNITY_EXECUTION not_executed");
+    }
+
+    #[tokio::test]
+    async fn a_call_that_broke_after_it_was_sent_is_unknown() {
+        let (adapter, core) = adapter();
+        core.tell(Event::PortBound).await;
+        let mut port = core.unity_opened().await;
+        let hello =
+            br#"{"type":"hello","protocol_version":1,"plugin_version":"1","state":"ready"}"#;
+        core.tell(Event::UnityFrame { on: port.id, frame: codec::decode(hello) }).await;
+        let call = core.call(read_console(), false).await;
+        while !matches!(next_frame(&mut port).await, ToUnity::Execute(_)) {}
+        assert_eq!(brief(&adapter.break_off(call).await), "ERR_INVALID_RESPONSE unknown");
+    }
+}
