@@ -190,11 +190,22 @@ fn an_agent_that_does_not_read_is_not_read_from() {
         let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
         let peak: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
         assert!(peak < 48 * 1024, "{peak} kB at the peak");
-        // When it is read from again, everything is answered.
+        // When it reads again, everything is answered.
         let answers = BufReader::new(stdout).lines().skip(1).take(REQUESTS as usize);
         let id = |line: String| serde_json::from_str::<Value>(&line).unwrap()["id"].as_u64();
         let mut ids: Vec<u64> = answers.map(|line| id(line.unwrap()).unwrap()).collect();
         ids.sort_unstable();
         assert!(ids.into_iter().eq(0..REQUESTS));
     });
+
+    // That it leaves is noticed though it never reads.
+    let mut server = Server::start(&["--stdio"]);
+    let mut stdin = server.process.stdin.take().unwrap();
+    writeln!(stdin, "{first}").unwrap();
+    for id in 0..2_000 {
+        writeln!(stdin, "{}", json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list" }))
+            .unwrap();
+    }
+    drop(stdin);
+    server.assert_ends_cleanly();
 }

@@ -9,7 +9,7 @@
 //! | `unity_bridge_client` | a WebSocket: bytes to frames and back |
 //! | `mcp_endpoint_adapter` | MCP requests to calls, outcomes to MCP results |
 //! | `tool_schemas`, `rendering` | the catalogue as MCP tools, answers and failures as JSON |
-//! | `stdio_transport` | MCP over two byte streams, bounded |
+//! | `stdio_transport`, `line_reader` | MCP over two byte streams, bounded |
 //! | `port_keeper` | gets the port, finds out who has it, and tries again |
 //! | `relay` | calls passed on to the unity-mcp that has the port |
 //! | `network` | what the server needs of a network, so that a simulated one will do |
@@ -17,6 +17,7 @@
 pub mod doorkeeper;
 pub mod event_loop;
 pub mod http_host;
+mod line_reader;
 pub mod mcp_endpoint_adapter;
 pub mod network;
 pub mod port_keeper;

@@ -12,11 +12,13 @@ use rmcp::model::{
     ProtocolVersion, RequestId, ServerJsonRpcMessage,
 };
 use rmcp::transport::Transport;
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{Notify, Semaphore};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
+
+use super::line_reader::{Line, LineReader};
 
 /// Answers that may wait for the agent to read them before its next request is read.
 const UNREAD_MAX: usize = 64;
@@ -24,16 +26,10 @@ const UNREAD_MAX: usize = 64;
 const LAST_ANSWERS_MAX: Duration = Duration::from_millis(100);
 
 pub struct StdioTransport<R, W> {
-    input: BufReader<R>,
-    /// What has come of the next line.
-    line: Vec<u8>,
+    lines: LineReader<R>,
     line_max: usize,
-    /// The rest of a line that was too long is on its way.
-    skipping: bool,
     /// Whether the agent has begun the conversation; before, rmcp takes requests alone.
     begun: bool,
-    /// When the agent left, if it has.
-    left_at: Option<Instant>,
     open: Arc<OpenRequests>,
     output: Arc<Output<W>>,
 }
@@ -52,12 +48,6 @@ struct Output<W> {
     left: CancellationToken,
 }
 
-enum Line {
-    Whole,
-    TooLong,
-    End,
-}
-
 impl<R, W> StdioTransport<R, W>
 where
     R: AsyncRead + Unpin + Send,
@@ -68,46 +58,24 @@ where
         let writer = tokio::sync::Mutex::new(output);
         let output = Output { writer, room: Semaphore::new(UNREAD_MAX), left };
         Self {
-            input: BufReader::new(input),
-            line: Vec::new(),
+            lines: LineReader::new(input, line_max),
             line_max,
-            skipping: false,
             begun: false,
-            left_at: None,
             open: Arc::default(),
             output: Arc::new(output),
         }
     }
 
-    /// The next line is in `line`. May be dropped at any await and called again.
-    async fn read_line(&mut self) -> io::Result<Line> {
-        loop {
-            let available = self.input.fill_buf().await?;
-            if available.is_empty() {
-                // A last line without its newline is a line.
-                let rest = !self.line.is_empty() && !self.skipping;
-                return Ok(if rest { Line::Whole } else { Line::End });
-            }
-            let newline = available.iter().position(|byte| *byte == b'\n');
-            let taken = newline.map_or(available.len(), |newline| newline + 1);
-            let fits = self.line.len() + taken <= self.line_max;
-            if fits && !self.skipping {
-                self.line.extend(available.iter().take(taken));
-            } else {
-                self.skipping = true;
-                self.line.clear();
-            }
-            self.input.consume(taken);
-            if newline.is_some() {
-                let skipped = std::mem::take(&mut self.skipping);
-                return Ok(if skipped { Line::TooLong } else { Line::Whole });
-            }
-        }
-    }
-
-    /// The message of `line`, if it is one for the server.
+    /// The message of the next line, if that is one for the server.
     fn take_message(&mut self) -> Option<ClientJsonRpcMessage> {
-        let line = std::mem::take(&mut self.line);
+        let line = match self.lines.take_line()? {
+            Line::Whole(line) => line,
+            Line::TooLong => {
+                let problem = format!("a message may have {} bytes", self.line_max);
+                self.complain(ErrorData::invalid_request(problem, None));
+                return None;
+            }
+        };
         let text = line.trim_ascii();
         if text.is_empty() {
             return None;
@@ -188,6 +156,12 @@ impl OpenRequests {
         self.changed.notify_waiters();
     }
 
+    /// Until an agent that has left has its answers, or had its time to get them.
+    async fn last_answers(&self, left_at: Option<Instant>) {
+        let Some(left_at) = left_at else { return std::future::pending().await };
+        timeout_at(left_at + LAST_ANSWERS_MAX, self.all_answered()).await.unwrap_or_default();
+    }
+
     async fn all_answered(&self) {
         loop {
             let changed = self.changed.notified();
@@ -204,6 +178,11 @@ impl OpenRequests {
 }
 
 impl<W: AsyncWrite + Unpin> Output<W> {
+    /// Until one more answer may be waiting to be read.
+    async fn has_room(&self) {
+        drop(self.room.acquire().await);
+    }
+
     /// Whoever has left is not written to: some clients fail at answers that come after their end.
     async fn write(&self, message: &ServerJsonRpcMessage) -> io::Result<()> {
         if self.left.is_cancelled() {
@@ -254,25 +233,19 @@ where
         }
     }
 
+    /// May be dropped at any await: a line is taken only when it is returned.
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
-            drop(self.output.room.acquire().await.ok()?);
-            match self.read_line().await {
-                Ok(Line::Whole) => {
+            let (has_line, ended_at) = (self.lines.has_line(), self.lines.ended_at());
+            tokio::select! {
+                biased;
+                () = self.output.has_room(), if has_line => {
                     if let Some(message) = self.take_message() {
                         return Some(message);
                     }
                 }
-                Ok(Line::TooLong) => {
-                    let problem = format!("a message may have {} bytes", self.line_max);
-                    self.complain(ErrorData::invalid_request(problem, None));
-                }
-                Ok(Line::End) | Err(_) => {
-                    let left_at = *self.left_at.get_or_insert_with(Instant::now);
-                    // Whether all are answered or not, it is over.
-                    timeout_at(left_at + LAST_ANSWERS_MAX, self.open.all_answered())
-                        .await
-                        .unwrap_or_default();
+                () = self.lines.read_more() => {}
+                () = self.open.last_answers(ended_at) => {
                     self.output.left.cancel();
                     return None;
                 }
