@@ -33,7 +33,7 @@ use io::port_keeper::PortKeeper;
 use io::relay::Relay;
 use io::stdio_transport::StdioTransport;
 
-/// How long the last answers may take to be written: the core takes at most 1.5 of the 2 seconds.
+/// How long the last answers may take to be written: the core takes at most 1.2 of the 2 seconds.
 const FLUSH_MAX: Duration = Duration::from_millis(300);
 
 /// One server: what it was told, its name, and the world it runs in.
@@ -87,7 +87,7 @@ impl<N: Network> Server<N> {
         if let Some((input, output)) = stdio {
             let line_max = http_host::body_max(message_max);
             let transport = StdioTransport::new(input, output, line_max, left.clone());
-            tasks.spawn(converse(adapter, transport, closing.clone()));
+            tasks.spawn(converse(adapter, transport, closing.clone(), left.clone()));
         }
         tokio::spawn(async move {
             tokio::select! {
@@ -111,6 +111,7 @@ async fn converse<R, W>(
     adapter: McpEndpointAdapter,
     transport: StdioTransport<R, W>,
     closing: CancellationToken,
+    left: CancellationToken,
 ) where
     R: AsyncRead + Unpin + Send + 'static,
     W: AsyncWrite + Unpin + Send + 'static,
@@ -122,4 +123,5 @@ async fn converse<R, W>(
         }
         Err(error) => debug!(%error, "the agent left before it said anything"),
     }
+    left.cancel(); // However it ended: nobody reads from the agent any more.
 }

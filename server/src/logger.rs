@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use protocol::{Json, Map, printable};
 use tracing::field::{Field, Visit};
-use tracing::{Event, Level, Subscriber};
+use tracing::{Event, Level, Subscriber, error};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::time::{FormatTime as _, SystemTime};
@@ -57,6 +57,8 @@ pub fn start(level: Level, format: Format) -> Logger {
     // rmcp warns of every error it answers with, and shows payloads below that.
     let targets = Targets::new().with_default(LevelFilter::ERROR).with_target("unity_mcp", level);
     Registry::default().with(layer.with_filter(targets)).init();
+    // The default hook writes raw text, and waits for a stderr that nobody reads.
+    std::panic::set_hook(Box::new(|panic| error!("a defect: {panic}")));
     Logger { lines, written }
 }
 
@@ -132,8 +134,8 @@ fn text_line(time: &str, level: Level, fields: &Fields) -> String {
 
 fn json_line(time: &str, level: Level, fields: &Fields) -> String {
     let head = [("time", time), ("level", level.as_str()), ("message", &fields.message)];
-    let mut line = Map::from_iter(head.map(|(name, text)| (name.to_owned(), Json::from(text))));
-    line.extend(fields.rest.clone());
+    let mut line = fields.rest.clone();
+    line.extend(head.map(|(name, text)| (name.to_owned(), Json::from(text))));
     format!("{}\n", Json::Object(line))
 }
 

@@ -9,15 +9,15 @@ use rmcp::transport::io::stdio_pipes;
 use tokio_util::sync::CancellationToken;
 use unity_mcp::config_loader::{self, Config};
 use unity_mcp::io::network::Network as _;
-use unity_mcp::io::port_keeper::identify;
-use unity_mcp::system::{self, Loopback};
+use unity_mcp::io::port_keeper::{Holder, identify};
+use unity_mcp::system::{self, Loopback, StopSignals};
 use unity_mcp::{Server, logger};
 
 /// Why the process ends otherwise than asked: its exit code and one line.
 type Failed = (i32, String);
 
 /// Whatever the peers do, the process is gone within two seconds.
-const END_MAX: Duration = Duration::from_millis(1_900);
+const END_MAX: Duration = Duration::from_millis(1_700);
 
 fn main() {
     let ended = run();
@@ -49,7 +49,7 @@ fn run() -> Result<(), Failed> {
 
 async fn serve(config: Config, stdio: bool) -> Result<(), Failed> {
     let stop = CancellationToken::new();
-    tokio::spawn(end_when_asked(stop.clone(), stdio));
+    tokio::spawn(end_when_asked(StopSignals::catch(), stop.clone(), stdio));
     let port = config.port;
     let listener = match Loopback.bind(port).await {
         Ok(listener) => Some(listener),
@@ -64,17 +64,16 @@ async fn serve(config: Config, stdio: bool) -> Result<(), Failed> {
 }
 
 async fn in_use(port: u16) -> Failed {
-    let holder = identify(&Loopback, port).await;
-    let holder = holder.map_or_else(|| "another program".to_owned(), |holder| holder.describe());
+    let holder = identify(&Loopback, port).await.unwrap_or(Holder::Silent).describe();
     (3, format!("port {port} is in use by {holder}; stop it or choose another with --port"))
 }
 
-/// A signal, or the death of whoever started a stdio server. A second signal is not argued with.
-async fn end_when_asked(stop: CancellationToken, stdio: bool) {
-    let mut signals = system::StopSignals::catch();
+/// A signal, or that whoever started a stdio server is gone. A second signal is not argued with.
+async fn end_when_asked(mut signals: StopSignals, stop: CancellationToken, stdio: bool) {
     tokio::select! {
         () = signals.next() => {}
         () = system::parent_death(), if stdio => {}
+        () = system::stdout_closed(), if stdio => {}
         () = stop.cancelled() => {}
     }
     stop.cancel();

@@ -37,13 +37,23 @@ impl Listener for TcpListener {
 
     async fn accept(&mut self) -> io::Result<Accepted<TcpStream>> {
         let (stream, peer) = Self::accept(self).await?;
-        stream.set_nodelay(true)?; // Without it every answer waits 40 ms for an acknowledgement.
-        let same_user = peer_is_same_user(peer, stream.local_addr()?);
+        // Without it every answer waits 40 ms for an acknowledgement. A peer that has gone already
+        // has no use for it.
+        stream.set_nodelay(true).unwrap_or_default();
+        let same_user = Box::pin(peer_is_same_user(peer, stream.local_addr()?));
         Ok(Accepted { stream, same_user })
     }
 }
 
 pub use imp::{StopSignals, parent_death};
+
+/// Ends when nobody reads stdout any more, if that can be seen before something is written to it.
+pub async fn stdout_closed() {
+    #[cfg(target_os = "linux")]
+    linux::stdout_closed().await;
+    #[cfg(not(target_os = "linux"))]
+    std::future::pending::<()>().await;
+}
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -144,12 +154,12 @@ pub fn random_boot() -> io::Result<Boot> {
 
 /// Whether the other end of a connection belongs to the user this process runs as.
 #[cfg(target_os = "linux")]
-fn peer_is_same_user(peer: SocketAddr, ours: SocketAddr) -> bool {
-    linux::peer_is_same_user(peer, ours)
+async fn peer_is_same_user(peer: SocketAddr, ours: SocketAddr) -> bool {
+    linux::peer_is_same_user(peer, ours).await
 }
 
 /// Only Linux tells without special rights who owns a socket; elsewhere every local user is let in.
 #[cfg(not(target_os = "linux"))]
-fn peer_is_same_user(_peer: SocketAddr, _ours: SocketAddr) -> bool {
+async fn peer_is_same_user(_peer: SocketAddr, _ours: SocketAddr) -> bool {
     true
 }

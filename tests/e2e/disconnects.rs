@@ -163,6 +163,18 @@ fn frames_that_are_not_understood_are_answered_and_the_session_goes_on() {
     assert_eq!(plugin.expect("error")["error"]["code"], "ERR_INVALID_REQUEST");
     plugin.say(json!({ "type": "shrug" }));
     assert_eq!(plugin.expect("error")["error"]["code"], "ERR_UNKNOWN_COMMAND");
+    // Also if many come at once, and with a call in flight.
+    let call = agent.call("read_console", json!({}));
+    let execute = plugin.expect("execute");
+    for _ in 0..500 {
+        plugin.say(json!({ "type": "shrug" }));
+    }
+    for _ in 0..500 {
+        plugin.expect("error");
+    }
+    plugin.answer_console(&execute, "untouched");
+    assert_eq!(agent.outcome(call), Ok(console("untouched")));
+
     let call = agent.call("read_console", json!({}));
     let execute = plugin.expect("execute");
     plugin.say(json!({ "type": "result", "request_id": execute["request_id"], "status": "ok", "result": {} }));

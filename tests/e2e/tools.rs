@@ -171,7 +171,14 @@ fn bad_calls_are_told_apart_from_bad_mcp() {
     assert_eq!(agent.next_message().unwrap()["error"]["code"], -32600);
     plugin.answer_console(&execute, "first");
     assert_eq!(agent.outcome(call), Ok(console("first")));
-    assert_eq!(plugin.executed.len(), 1);
+    // Nor does one under the id of a cancelled request get what is left of that.
+    let call = agent.call("read_console", json!({}));
+    plugin.expect("execute");
+    agent.cancel(call);
+    let params = json!({ "name": "get_editor_state" });
+    agent.write(&json!({ "jsonrpc": "2.0", "id": call, "method": "tools/call", "params": params }));
+    assert_eq!(agent.next_message().unwrap()["error"]["code"], -32600);
+    assert_eq!(plugin.executed.len(), 2);
 }
 
 #[test]

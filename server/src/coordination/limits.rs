@@ -66,7 +66,7 @@ impl Default for Limits {
             abandoned_max: 64,
             progress_first: Duration::from_millis(500),
             progress_interval: Duration::from_millis(1_000),
-            stop_max: Duration::from_millis(1_500),
+            stop_max: Duration::from_millis(1_200),
         }
     }
 }

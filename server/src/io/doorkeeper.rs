@@ -1,5 +1,5 @@
-//! Who is let in: decided by the head of a request, before anything is processed. A web page must
-//! not reach Unity, nor may another user of the machine.
+//! Which requests are let in: decided by the head, before anything is processed. A web page must not
+//! reach Unity.
 
 use hyper::header::{HOST, HeaderMap, ORIGIN};
 use hyper::http::request::Parts;
@@ -24,10 +24,7 @@ impl Doorkeeper {
         Self { hosts, allowed_origins }
     }
 
-    pub fn check(&self, head: &Parts, same_user: bool) -> Result<(), Refusal> {
-        if !same_user {
-            return Err((StatusCode::FORBIDDEN, "this server belongs to another user"));
-        }
+    pub fn check(&self, head: &Parts) -> Result<(), Refusal> {
         self.check_host(&head.headers)?;
         if head.uri.authority().is_some() || !head.uri.path().starts_with('/') {
             return Err((StatusCode::BAD_REQUEST, "the request target must be a path"));
@@ -84,7 +81,7 @@ mod tests {
         }
         let (head, ()) = request.body(()).unwrap().into_parts();
         let doorkeeper = Doorkeeper::new(8091, vec!["http://localhost:3000".to_owned()]);
-        doorkeeper.check(&head, true).err().map_or(0, |(status, _)| status.as_u16())
+        doorkeeper.check(&head).err().map_or(0, |(status, _)| status.as_u16())
     }
 
     const HOST: (&str, &[u8]) = ("host", b"127.0.0.1:8091");
@@ -149,13 +146,5 @@ mod tests {
         assert_eq!(status("OPTIONS", "*", &[HOST]), 400);
         assert_eq!(status("CONNECT", "127.0.0.1:8091", &[HOST]), 400);
         assert_eq!(status("OPTIONS", "/mcp", &[HOST]), 405);
-    }
-
-    #[test]
-    fn another_user_is_refused_everywhere() {
-        let request = Request::builder().uri("/mcp").header("host", "127.0.0.1:8091");
-        let (head, ()) = request.body(()).unwrap().into_parts();
-        let refused = Doorkeeper::new(8091, Vec::new()).check(&head, false).unwrap_err();
-        assert_eq!(refused.0.as_u16(), 403);
     }
 }

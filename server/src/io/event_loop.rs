@@ -2,7 +2,7 @@
 //! but its next event, so no peer can hold up another.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -11,7 +11,6 @@ use protocol::ToUnity;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use tracing::error;
 
 use super::transition_log;
 use crate::coordination::{
@@ -25,6 +24,8 @@ const INBOX_MAX: usize = 256;
 const OUTBOX_MAX: usize = 64;
 /// Reports that wait for an agent; a slow one misses some.
 const PROGRESS_MAX: usize = 4;
+/// Panics of the core in a row before it is given up.
+const FAILURES_MAX: u32 = 10;
 
 /// How adapters reach the core.
 #[derive(Clone)]
@@ -158,6 +159,7 @@ pub async fn run(core: ExecutionCoordinator, mut inbox: Inbox) {
         callers: BTreeMap::new(),
         bridges: BTreeMap::new(),
         stopped: false,
+        failures: 0,
     };
     while !server.stopped {
         let deadline = server.core.next_deadline().map(|deadline| deadline.at.since_start());
@@ -189,6 +191,8 @@ struct EventLoop {
     callers: BTreeMap<CallId, Caller>,
     bridges: BTreeMap<ConnectionId, Bridge>,
     stopped: bool,
+    /// Panics of the core in a row.
+    failures: u32,
 }
 
 impl EventLoop {
@@ -233,14 +237,25 @@ impl EventLoop {
     fn decide(&mut self, event: Event) -> Vec<Effect> {
         let now = self.now();
         let call = if let Event::CallReceived { call, .. } = &event { Some(*call) } else { None };
-        catch_unwind(AssertUnwindSafe(|| self.core.handle(now, event))).unwrap_or_else(|_| {
-            error!("the core failed at an event and goes on without it");
-            call.map(|call| self.break_off(now, call)).unwrap_or_default()
-        })
+        match self.handle(now, event) {
+            Some(effects) => effects,
+            None => call.map(|call| self.break_off(now, call)).unwrap_or_default(),
+        }
+    }
+
+    /// `None` if the core panicked, which is logged where it happens.
+    fn handle(&mut self, now: Timestamp, event: Event) -> Option<Vec<Effect>> {
+        let handled = catch_unwind(AssertUnwindSafe(|| self.core.handle(now, event)));
+        self.failures = if handled.is_ok() { 0 } else { self.failures + 1 };
+        match handled {
+            // It will not heal: an end is better than a spin.
+            Err(panic) if self.failures > FAILURES_MAX => resume_unwind(panic),
+            handled => handled.ok(),
+        }
     }
 
     fn break_off(&mut self, now: Timestamp, call: CallId) -> Vec<Effect> {
-        let effects = self.core.handle(now, Event::CallBroke { call });
+        let effects = self.handle(now, Event::CallBroke { call }).unwrap_or_default();
         let answers =
             |effect: &Effect| matches!(effect, Effect::Reply { call: of, .. } if *of == call);
         if !effects.iter().any(answers)

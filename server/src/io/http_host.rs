@@ -17,8 +17,9 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::json;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::Semaphore;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::yield_now;
 use tokio::time::{sleep, timeout};
 use tokio_tungstenite::tungstenite::handshake::server::create_response_with_body;
 use tokio_util::sync::CancellationToken;
@@ -27,6 +28,7 @@ use tracing::{debug, warn};
 
 use super::doorkeeper::Doorkeeper;
 use super::event_loop::CoordinatorHandle;
+use super::guests::{Busy, Guest, Guests};
 use super::mcp_endpoint_adapter::McpEndpointAdapter;
 use super::network::{Accepted, Listener};
 use super::{rendering, unity_bridge_client};
@@ -40,8 +42,12 @@ const BODY_MAX: Duration = Duration::from_secs(10);
 const HEAD_BYTES_MAX: usize = 64 * 1024;
 /// Header lines of a request.
 const HEADERS_MAX: usize = 64;
-/// Connections at once, of agents and plugins together.
+/// Connections at once. A plugin's leaves when it becomes a WebSocket: those are bounded by the core.
 const CONNECTIONS_MAX: usize = 256;
+/// Connections whose owner is not known yet; more wait to be accepted.
+const UNKNOWN_MAX: usize = 64;
+/// How long another user's connection is kept to take its refusal.
+const REFUSAL_MAX: Duration = Duration::from_millis(500);
 /// Progress keeps a stream alive; this is for calls without it.
 const SSE_KEEP_ALIVE: Duration = Duration::from_secs(15);
 
@@ -58,7 +64,8 @@ pub struct HttpHost {
     body_max: usize,
     tasks: TaskTracker,
     closing: CancellationToken,
-    places: Arc<Semaphore>,
+    guests: Guests,
+    unknown: Arc<Semaphore>,
 }
 
 /// What a host needs to know of the server around it.
@@ -89,8 +96,20 @@ impl HttpHost {
             Arc::new(NeverSessionManager::default()),
             config,
         );
-        let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
-        Self { core, mcp, doorkeeper, instance_id, message_max, body_max, tasks, closing, places }
+        let guests = Guests::new(CONNECTIONS_MAX);
+        let unknown = Arc::new(Semaphore::new(UNKNOWN_MAX));
+        Self {
+            core,
+            mcp,
+            doorkeeper,
+            instance_id,
+            message_max,
+            body_max,
+            tasks,
+            closing,
+            guests,
+            unknown,
+        }
     }
 
     /// Accepts until the server closes.
@@ -99,13 +118,20 @@ impl HttpHost {
         L::Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         loop {
-            let accepted = tokio::select! {
+            let accepted = async {
+                let place = self.unknown.clone().acquire_owned().await;
+                (place, listener.accept().await)
+            };
+            let (place, accepted) = tokio::select! {
                 biased;
                 () = self.closing.cancelled() => return,
-                accepted = listener.accept() => accepted,
+                accepted = accepted => accepted,
             };
             match accepted {
-                Ok(accepted) => self.clone().welcome(accepted),
+                Ok(accepted) => {
+                    self.clone().welcome(accepted, place.ok());
+                    yield_now().await; // A flood of connections does not keep out anything else.
+                }
                 Err(error) => {
                     warn!(%error, "a connection could not be accepted");
                     sleep(Duration::from_millis(100)).await; // Out of descriptors: let some go.
@@ -114,30 +140,40 @@ impl HttpHost {
         }
     }
 
-    fn welcome<S>(self: Arc<Self>, accepted: Accepted<S>)
+    /// In a task of its own: who it is takes time to find out.
+    fn welcome<S>(self: Arc<Self>, accepted: Accepted<S>, place: Option<OwnedSemaphorePermit>)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let Ok(place) = self.places.clone().try_acquire_owned() else {
-            warn!(max = CONNECTIONS_MAX, "too many connections: one was dropped");
-            return;
-        };
         let tasks = self.tasks.clone();
         tasks.spawn(async move {
-            self.converse(accepted).await;
+            let Accepted { stream, same_user } = accepted;
+            let same_user = same_user.await;
             drop(place);
+            if !same_user {
+                warn!("a connection of another user was refused");
+                refuse(stream).await;
+                return;
+            }
+            match self.guests.welcome() {
+                Some(guest) => self.converse(stream, guest).await,
+                None => warn!(max = CONNECTIONS_MAX, "all connections are busy: one was dropped"),
+            }
         });
     }
 
-    async fn converse<S>(self: Arc<Self>, accepted: Accepted<S>)
+    async fn converse<S>(self: Arc<Self>, stream: S, guest: Arc<Guest>)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let Accepted { stream, same_user } = accepted;
-        let closing = self.closing.clone();
+        let (host, of_request) = (self.clone(), guest.clone());
         let service = service_fn(move |request| {
-            let host = self.clone();
-            async move { Ok::<_, Infallible>(host.answer(request, same_user).await) }
+            let (host, busy) = (host.clone(), of_request.work());
+            async move {
+                // The connection works until the body is sent.
+                let response = host.answer(request).await;
+                Ok::<_, Infallible>(response.map(|body| keep(body, busy)))
+            }
         });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
@@ -150,7 +186,8 @@ impl HttpHost {
         let ended = tokio::select! {
             biased;
             ended = connection.as_mut() => ended,
-            () = closing.cancelled() => {
+            () = guest.sent_away() => return,
+            () = self.closing.cancelled() => {
                 connection.as_mut().graceful_shutdown();
                 connection.await
             }
@@ -160,9 +197,9 @@ impl HttpHost {
         }
     }
 
-    async fn answer(&self, request: Request<Incoming>, same_user: bool) -> Response<Body> {
+    async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
         let (head, body) = request.into_parts();
-        if let Err((status, line)) = self.doorkeeper.check(&head, same_user) {
+        if let Err((status, line)) = self.doorkeeper.check(&head) {
             warn!(status = status.as_u16(), path = head.uri.path(), line, "request refused");
             return text(status, line);
         }
@@ -233,6 +270,32 @@ impl HttpHost {
 /// Bytes of one message of an agent. What a plugin may be sent fits in, however it is escaped.
 pub fn body_max(message_max: usize) -> usize {
     (4 * message_max).max(4 * 1024 * 1024)
+}
+
+/// Holds on to `busy` as long as the body is there.
+fn keep(body: Body, busy: Busy) -> Body {
+    body.map_frame(move |frame| {
+        let _kept = &busy;
+        frame
+    })
+    .boxed()
+}
+
+/// Another user's connection: nothing it says is processed.
+async fn refuse<S: AsyncRead + AsyncWrite + Unpin>(mut stream: S) {
+    let refusal = async {
+        let line = "this server belongs to another user\n";
+        let head = format!(
+            "HTTP/1.1 403 Forbidden\r\nconnection: close\r\ncontent-length: {}",
+            line.len()
+        );
+        stream.write_all(format!("{head}\r\n\r\n{line}").as_bytes()).await?;
+        stream.shutdown().await?;
+        // Unread bytes would turn the refusal into a reset.
+        tokio::io::copy(&mut stream, &mut tokio::io::sink()).await
+    };
+    // It was refused, whether it listens or not.
+    drop(timeout(REFUSAL_MAX, refusal).await);
 }
 
 fn full(text: String) -> Body {

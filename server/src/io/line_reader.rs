@@ -7,7 +7,7 @@ use tokio_util::bytes::BytesMut;
 
 const READ: usize = 16 * 1024;
 /// Bytes read ahead of a line that has not been taken.
-const AHEAD_MAX: usize = 256 * 1024;
+const AHEAD_MAX: usize = 1024 * 1024;
 
 pub(super) struct LineReader<R> {
     input: R,
@@ -112,8 +112,8 @@ mod tests {
 
     #[tokio::test]
     async fn only_so_much_is_read_ahead() {
-        let bytes = b"a\n".repeat(1_000_000);
-        let mut reader = LineReader::new(bytes.as_slice(), 1_000_000);
+        let bytes = b"a\n".repeat(4_000_000);
+        let mut reader = LineReader::new(bytes.as_slice(), 4_000_000);
         let read_all = async {
             loop {
                 reader.read_more().await;

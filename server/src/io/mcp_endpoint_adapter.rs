@@ -23,7 +23,7 @@ use tokio::sync::mpsc;
 use tracing::error;
 
 use super::event_loop::{CoordinatorHandle, News, OpenCall};
-use super::relay::{Passed, Relay};
+use super::relay::{PASSED_MAX, Passed, Relay};
 use super::{rendering, tool_schemas};
 use crate::coordination::{ErrorCode, Event, Failure, Outcome, RawCall, ValidCall, validate};
 
@@ -64,7 +64,9 @@ impl McpEndpointAdapter {
         match self.pass_on(&raw, context).await {
             Passed::NotSent => Ok(self.run(call, context).await),
             Passed::Answer(answer) => answer,
+            Passed::NoRoom => Ok(result_of(Err(Failure::queue_full(PASSED_MAX)))),
             Passed::Lost => Ok(result_of(Err(Failure::holder_lost().for_tool(tool)))),
+            Passed::GivenUp => Ok(given_up(tool)),
         }
     }
 
@@ -79,7 +81,7 @@ impl McpEndpointAdapter {
                 biased;
                 Some(line) = lines.recv() => reports.send(line).await,
                 passed = passed.as_mut() => return passed,
-                () = context.ct.cancelled() => return Passed::Answer(Ok(unread())),
+                () = context.ct.cancelled() => return Passed::GivenUp,
             }
         }
     }
@@ -90,12 +92,13 @@ impl McpEndpointAdapter {
         context: &RequestContext<RoleServer>,
     ) -> CallToolResult {
         let wants_progress = context.meta.get_progress_token().is_some();
+        let tool = request.tool();
         let mut call = self.core.call(request, wants_progress).await;
         match survive(follow(&mut call, context)).await {
             Some(Some(outcome)) => result_of(outcome),
             Some(None) => {
                 self.core.tell(Event::CallCancelled { call: call.id }).await;
-                unread()
+                given_up(tool)
             }
             None => self.break_off(call).await,
         }
@@ -249,9 +252,9 @@ fn protocol_error(code: JsonRpcErrorCode, failure: &Failure) -> ErrorData {
     ErrorData::new(code, failure.message.clone(), Some(rendering::failure(failure)))
 }
 
-/// Of a call that was cancelled: it has no answer.
-fn unread() -> CallToolResult {
-    CallToolResult::error(Vec::new())
+/// rmcp sends it only if the conversation ends with the server: a cancelled call has no answer.
+fn given_up(tool: &crate::coordination::Tool) -> CallToolResult {
+    result_of(Err(Failure::stopped_while_running().for_tool(tool)))
 }
 
 /// Progress of one request, numbered so that it strictly grows.

@@ -5,6 +5,7 @@
 //! | `event_loop` | the only owner of the core and the only reader of the clock |
 //! | `transition_log` | one line of log per event and effect |
 //! | `http_host` | one listener: `/unity`, `/mcp`, `/healthz` |
+//! | `guests` | how many connections there may be |
 //! | `doorkeeper` | who is let in, by the head of a request |
 //! | `unity_bridge_client` | a WebSocket: bytes to frames and back |
 //! | `mcp_endpoint_adapter` | MCP requests to calls, outcomes to MCP results |
@@ -16,6 +17,7 @@
 
 pub mod doorkeeper;
 pub mod event_loop;
+mod guests;
 pub mod http_host;
 mod line_reader;
 pub mod mcp_endpoint_adapter;

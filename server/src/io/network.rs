@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::io;
 
+use futures_util::future::BoxFuture;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 pub trait Network: Clone + Send + Sync + 'static {
@@ -26,6 +27,6 @@ pub trait Listener: Send + 'static {
 
 pub struct Accepted<S> {
     pub stream: S,
-    /// False if the other end is known to belong to another user of the machine.
-    pub same_user: bool,
+    /// Whether the other end belongs to the user this process runs as, as far as can be known.
+    pub same_user: BoxFuture<'static, bool>,
 }

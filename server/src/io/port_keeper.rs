@@ -47,7 +47,7 @@ impl<N: Network> PortKeeper<N> {
 
     async fn wait_for_port(&self) -> N::Listener {
         let mut announced = None;
-        let mut silent = false;
+        let mut unanswered = 0;
         loop {
             let holder = match self.network.bind(self.port).await {
                 Ok(listener) => return listener,
@@ -56,25 +56,30 @@ impl<N: Network> PortKeeper<N> {
                 }
                 Err(error) => Some(Holder::System(error.to_string())),
             };
-            // A holder that does not answer may be about to go or to come: it is asked twice.
-            let holder = holder.or_else(|| silent.then_some(Holder::Stranger));
-            silent = holder.is_none();
-            if let Some(holder) = holder.filter(|holder| announced.as_ref() != Some(holder)) {
-                self.announce(&holder).await;
-                announced = Some(holder);
+            unanswered = if holder.is_some() { 0 } else { unanswered + 1 };
+            // A holder that does not answer may be busy, or about to go or to come.
+            let patience = if is_one_of_ours(announced.as_ref()) { 8 } else { 2 };
+            let holder = holder.or_else(|| (unanswered >= patience).then_some(Holder::Silent));
+            if holder.is_some() && holder != announced {
+                self.announce(holder.as_ref()).await;
+                announced = holder;
             }
             sleep(RETRY).await;
         }
     }
 
-    async fn announce(&self, holder: &Holder) {
-        let (port, description) = (self.port, holder.describe());
-        let is_one_of_ours = matches!(holder, Holder::UnityMcp { .. });
-        self.relay_to.send_replace(is_one_of_ours.then_some(port));
-        if is_one_of_ours {
+    async fn announce(&self, holder: Option<&Holder>) {
+        let (port, description) = (self.port, holder.map(Holder::describe).unwrap_or_default());
+        let relay = is_one_of_ours(holder);
+        self.relay_to.send_replace(relay.then_some(port));
+        if relay {
             info!("port {port} is held by {description}: calls are relayed to it");
         } else {
             self.core.tell(Event::PortHeld { port, holder: description }).await;
         }
     }
+}
+
+fn is_one_of_ours(holder: Option<&Holder>) -> bool {
+    matches!(holder, Some(Holder::UnityMcp { .. }))
 }

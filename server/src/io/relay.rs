@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
-use http_body_util::{BodyExt, Full, Limited};
+use http_body_util::{BodyExt, Collected, Full, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper::header::{ACCEPT, CONTENT_TYPE, HOST};
@@ -18,7 +18,7 @@ use serde::Deserialize;
 use serde_json::json;
 use sse_stream::SseStream;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::time::timeout;
 
 use super::network::Network;
@@ -26,7 +26,11 @@ use crate::coordination::RawCall;
 
 /// A holder reports progress about every second; one that is silent for so long is not alive.
 const SILENCE_MAX: Duration = Duration::from_secs(30);
-/// How long a process on this machine may take to say who it is.
+/// Calls at the holder at once: it must have room for Unity and for its own agents.
+pub(super) const PASSED_MAX: usize = 64;
+/// How long a process on this machine may take to accept a connection.
+const CONNECT_MAX: Duration = Duration::from_secs(1);
+/// How long it may take to say who it is, connection included.
 const IDENTIFY_MAX: Duration = Duration::from_secs(1);
 /// More than any answer about health has.
 const HEALTH_BYTES_MAX: usize = 16 * 1024;
@@ -44,6 +48,7 @@ pub(crate) struct Relay {
     dial: Arc<Dial>,
     /// The port of the unity-mcp that has it.
     holder: watch::Receiver<Option<u16>>,
+    places: Arc<Semaphore>,
 }
 
 /// Another program that has the port.
@@ -54,6 +59,8 @@ pub enum Holder {
         pid: u64,
     },
     Stranger,
+    /// It does not say what it is.
+    Silent,
     /// Nobody: the system does not let us have it.
     System(String),
 }
@@ -68,6 +75,7 @@ impl Holder {
                 )
             }
             Self::Stranger => "another program, which is not a unity-mcp".to_owned(),
+            Self::Silent => "another program, which does not answer".to_owned(),
             Self::System(error) => format!("the system ({error})"),
         }
     }
@@ -75,11 +83,15 @@ impl Holder {
 
 /// What became of a call that was to be passed on.
 pub(super) enum Passed {
+    /// Too many are on their way already: nothing was sent.
+    NoRoom,
     /// There was no connection: nothing was sent.
     NotSent,
     Answer(Result<CallToolResult, ErrorData>),
     /// It was sent, and no answer will come.
     Lost,
+    /// Nobody waits for the answer any more.
+    GivenUp,
 }
 
 impl Relay {
@@ -91,7 +103,7 @@ impl Relay {
                 Ok(Box::new(stream) as Box<dyn Stream>)
             })
         };
-        Self { dial: Arc::new(dial), holder }
+        Self { dial: Arc::new(dial), holder, places: Arc::new(Semaphore::new(PASSED_MAX)) }
     }
 
     pub(super) fn holder(&self) -> Option<u16> {
@@ -105,7 +117,10 @@ impl Relay {
         call: &RawCall,
         progress: &mpsc::Sender<String>,
     ) -> Passed {
-        let Ok(mut holder) = self.connect(port).await else { return Passed::NotSent };
+        let Ok(_place) = self.places.try_acquire() else { return Passed::NoRoom };
+        let Ok(Ok(mut holder)) = timeout(CONNECT_MAX, self.connect(port)).await else {
+            return Passed::NotSent;
+        };
         let Ok(request) = tools_call(port, call) else { return Passed::NotSent };
         let Ok(Ok(response)) = timeout(SILENCE_MAX, holder.send_request(request)).await else {
             return Passed::Lost;
@@ -113,6 +128,21 @@ impl Relay {
         match read_answer(response, progress).await {
             Some(answer) => Passed::Answer(answer),
             None => Passed::Lost,
+        }
+    }
+
+    /// Whatever is said there; `None` if nothing is.
+    async fn ask_health(&self, port: u16) -> Option<Bytes> {
+        let mut holder = self.connect(port).await.ok()?;
+        let request = Request::get("/healthz").header(HOST, format!("127.0.0.1:{port}"));
+        let answer = holder.send_request(request.body(Full::default()).ok()?).await;
+        match answer {
+            Ok(response) => {
+                let body = Limited::new(response.into_body(), HEALTH_BYTES_MAX).collect().await;
+                Some(body.map(Collected::to_bytes).unwrap_or_default())
+            }
+            Err(error) if error.is_parse() => Some(Bytes::new()), // It says something else.
+            Err(_) => None,
         }
     }
 
@@ -126,12 +156,12 @@ impl Relay {
     }
 }
 
-/// Asks who has the port; `None` if nobody answers there.
+/// Asks who has the port; `None` if nobody answers there in time.
 pub async fn identify<N: Network>(network: &N, port: u16) -> Option<Holder> {
     let (_, holder) = watch::channel(None);
     let relay = Relay::new(network.clone(), holder);
-    let mut holder = relay.connect(port).await.ok()?;
-    let health = timeout(IDENTIFY_MAX, health(&mut holder, port)).await.ok().flatten();
+    let body = timeout(IDENTIFY_MAX, relay.ask_health(port)).await.ok().flatten()?;
+    let health: Option<Health> = serde_json::from_slice(&body).ok();
     let health = health.filter(|health| health.name == env!("CARGO_PKG_NAME"));
     Some(
         health.map_or(Holder::Stranger, |Health { version, pid, .. }| Holder::UnityMcp {
@@ -147,13 +177,6 @@ struct Health {
     name: String,
     version: String,
     pid: u64,
-}
-
-async fn health(holder: &mut SendRequest<Full<Bytes>>, port: u16) -> Option<Health> {
-    let request = Request::get("/healthz").header(HOST, format!("127.0.0.1:{port}"));
-    let response = holder.send_request(request.body(Full::default()).ok()?).await.ok()?;
-    let body = Limited::new(response.into_body(), HEALTH_BYTES_MAX).collect().await.ok()?;
-    serde_json::from_slice(&body.to_bytes()).ok()
 }
 
 /// One self-contained request of 2026-07-28, which needs no session.

@@ -1,7 +1,7 @@
 //! MCP over two byte streams, one JSON-RPC message per line. Every buffer has a bound: an agent that
 //! does not read its answers is not read from, and a line that is too long is refused, not stored.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -22,6 +22,8 @@ use super::line_reader::{Line, LineReader};
 
 /// Answers that may wait for the agent to read them before its next request is read.
 const UNREAD_MAX: usize = 64;
+/// Ids of cancelled requests that are remembered.
+const CANCELLED_MAX: usize = 64;
 /// How long an agent that has closed its end is still answered: requests in a pipe end like that.
 const LAST_ANSWERS_MAX: Duration = Duration::from_millis(100);
 
@@ -37,8 +39,16 @@ pub struct StdioTransport<R, W> {
 /// Requests without an answer.
 #[derive(Default)]
 struct OpenRequests {
-    ids: Mutex<HashSet<RequestId>>,
+    ids: Mutex<Ids>,
     changed: Notify,
+}
+
+#[derive(Default)]
+struct Ids {
+    open: HashSet<RequestId>,
+    /// The last that were cancelled: rmcp would answer a request that reuses such an id with what is
+    /// left of the cancelled one.
+    cancelled: VecDeque<RequestId>,
 }
 
 struct Output<W> {
@@ -99,7 +109,7 @@ where
             JsonRpcMessage::Request(request) => {
                 if !self.open.add(&request.id) {
                     // Not under its id: that answer belongs to the request that came first.
-                    let problem = format!("request id {} is still in use", request.id);
+                    let problem = format!("request id {} was used before", request.id);
                     self.complain(ErrorData::invalid_request(problem, None));
                     return false;
                 }
@@ -111,7 +121,7 @@ where
                     &notification.notification
                     && let Some(id) = &cancelled.params.request_id
                 {
-                    self.open.remove(id);
+                    self.open.cancel(id);
                 }
                 self.begun
             }
@@ -146,13 +156,25 @@ fn begins(request: &ClientRequest) -> bool {
 }
 
 impl OpenRequests {
-    /// False if it is there already.
+    /// False if the id is in use, or was until it was cancelled.
     fn add(&self, id: &RequestId) -> bool {
-        self.lock().insert(id.clone())
+        let mut ids = self.lock();
+        !ids.cancelled.contains(id) && ids.open.insert(id.clone())
     }
 
     fn remove(&self, id: &RequestId) {
-        self.lock().remove(id);
+        self.lock().open.remove(id);
+        self.changed.notify_waiters();
+    }
+
+    fn cancel(&self, id: &RequestId) {
+        let mut ids = self.lock();
+        if ids.open.remove(id) {
+            ids.cancelled.push_back(id.clone());
+            if ids.cancelled.len() > CANCELLED_MAX {
+                ids.cancelled.pop_front();
+            }
+        }
         self.changed.notify_waiters();
     }
 
@@ -165,14 +187,14 @@ impl OpenRequests {
     async fn all_answered(&self) {
         loop {
             let changed = self.changed.notified();
-            if self.lock().is_empty() {
+            if self.lock().open.is_empty() {
                 return;
             }
             changed.await;
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashSet<RequestId>> {
+    fn lock(&self) -> MutexGuard<'_, Ids> {
         self.ids.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -153,7 +153,9 @@ fn of_note(note: &Note) {
         }
         Note::BadFrame { on, problem } => warn!(session = on.0, problem, "bad frame from unity"),
         Note::FrameIgnored { on } => debug!(session = on.0, "frame of a closing socket ignored"),
-        Note::PluginError { code, message } => warn!(code, message, "unity reports an error"),
+        Note::PluginError { code, message } => {
+            warn!(code, text = message, "unity reports an error");
+        }
         Note::CallCancelled { call } => info!(call = call.0, "call cancelled"),
         Note::JobChanged { job, state } => info!(job_id = %job, ?state, "job changed"),
         Note::LateAcceptance { request_id } => {

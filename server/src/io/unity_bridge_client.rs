@@ -5,11 +5,13 @@ use std::time::Duration;
 
 use futures_util::stream::{ReuniteError, SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
-use protocol::codec;
+use protocol::{ToUnity, codec};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
+use tokio::task::yield_now;
 use tokio::time::timeout;
 use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::error::ProtocolError;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode as WebSocketCloseCode;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Error, Message, Utf8Bytes};
@@ -29,6 +31,8 @@ enum Ending {
     Gone,
     /// The peer did not keep up.
     Dropped,
+    /// The peer is closing, and a frame came too late for it.
+    Late(ToUnity),
     /// The core wants it closed.
     Told { code: u16, reason: &'static str },
     /// The peer has broken the rules of WebSocket.
@@ -55,16 +59,26 @@ where
         ending = read(&mut frames, id, &core) => ending,
         ending = write(&mut sink, &mut outbox) => ending,
     };
-    give_back(&mut outbox, id, &core).await;
     let closed = |by| core.tell(Event::UnityClosed { on: id, by });
+    let give_back = give_back(&mut outbox, id, &core);
     match ending {
-        Ending::Gone | Ending::Dropped => closed(ClosedBy::Anyone).await,
+        Ending::Gone | Ending::Dropped => {
+            give_back.await;
+            closed(ClosedBy::Anyone).await;
+        }
+        Ending::Late(frame) => {
+            core.tell(Event::UnityNotSent { on: id, frame }).await;
+            give_back.await;
+            closed(ClosedBy::Anyone).await;
+        }
         Ending::Told { code, reason } => {
+            give_back.await;
             say_goodbye(sink.reunite(frames), code, reason).await;
             closed(ClosedBy::Anyone).await;
         }
         Ending::Refused { code, reason, by } => {
             closed(by).await; // Callers need not wait for the goodbye.
+            give_back.await;
             say_goodbye(sink.reunite(frames), code, reason).await;
         }
     }
@@ -82,6 +96,7 @@ where
         match message {
             Ok(Message::Text(text)) => {
                 core.tell(Event::UnityFrame { on, frame: codec::decode(text.as_bytes()) }).await;
+                yield_now().await; // What the core answers is written before more is read.
             }
             Ok(Message::Binary(_)) => return refusal(1003, "text frames only"),
             // Answered by the library; polling on brings a close to its end.
@@ -129,6 +144,7 @@ where
                 let text = Utf8Bytes::from(codec::encode(&frame));
                 match timeout(WRITE_MAX, sink.send(Message::Text(text))).await {
                     Ok(Ok(())) => {}
+                    Ok(Err(error)) if took_nothing(&error) => return Ending::Late(frame),
                     Ok(Err(_)) => return Ending::Gone,
                     Err(_) => return Ending::Dropped,
                 }
@@ -139,6 +155,12 @@ where
         }
     }
     Ending::Gone
+}
+
+/// The library refused the frame: not a byte of it was written.
+fn took_nothing(error: &Error) -> bool {
+    let closing = matches!(error, Error::Protocol(ProtocolError::SendAfterClosing));
+    closing || matches!(error, Error::AlreadyClosed | Error::WriteBufferFull(_))
 }
 
 /// Frames that were never begun belong to the core again.

@@ -1,19 +1,83 @@
-//! Whose socket is it? The kernel lists the sockets of a network with the user that made each.
+//! Whose socket is it, and does anybody read from a pipe? Linux tells through /proc.
 
 use std::fs;
 use std::net::{IpAddr, SocketAddr};
-use std::os::unix::fs::MetadataExt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A peer that the kernel does not list (any more) is nobody to serve. Without the list nobody can say.
-pub(super) fn peer_is_same_user(peer: SocketAddr, ours: SocketAddr) -> bool {
-    let Ok(own) = fs::metadata("/proc/self") else { return true };
-    // A socket that can speak both versions is listed with version 6.
-    let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(fs::read_to_string);
-    if tables.iter().all(Result::is_err) {
-        return true;
+use tokio::io::Interest;
+use tokio::net::unix::pipe;
+use tokio::sync::oneshot;
+
+/// Questions that wait for the lists to be read. The lists are long on some machines: they are read
+/// beside everything else, and once for all who wait.
+static WAITING: Mutex<Waiting> = Mutex::new(Waiting { questions: Vec::new(), reading: false });
+
+struct Waiting {
+    questions: Vec<Question>,
+    reading: bool,
+}
+
+struct Question {
+    peer: SocketAddr,
+    ours: SocketAddr,
+    same_user: oneshot::Sender<bool>,
+}
+
+/// A peer that the kernel does not list (any more) is nobody to serve. Without the lists nobody can say.
+pub(super) async fn peer_is_same_user(peer: SocketAddr, ours: SocketAddr) -> bool {
+    ask(peer, ours).await.unwrap_or(false)
+}
+
+fn ask(peer: SocketAddr, ours: SocketAddr) -> oneshot::Receiver<bool> {
+    let (same_user, answer) = oneshot::channel();
+    let mut waiting = waiting();
+    waiting.questions.push(Question { peer, ours, same_user });
+    if !std::mem::replace(&mut waiting.reading, true) {
+        tokio::task::spawn_blocking(answer_all);
     }
-    let uid = tables.iter().flatten().find_map(|table| uid_of(table, peer, ours));
-    uid == Some(own.uid())
+    answer
+}
+
+fn waiting() -> MutexGuard<'static, Waiting> {
+    WAITING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Until nobody waits any more.
+fn answer_all() {
+    loop {
+        let mut waiting = waiting();
+        let questions = std::mem::take(&mut waiting.questions);
+        waiting.reading = !questions.is_empty();
+        drop(waiting);
+        if questions.is_empty() {
+            return;
+        }
+        // A socket that can speak both versions is listed with version 6.
+        let lists = ["/proc/net/tcp", "/proc/net/tcp6"].map(fs::read_to_string);
+        let own = own_uid().filter(|_| lists.iter().any(Result::is_ok));
+        for Question { peer, ours, same_user } in questions {
+            let uid = lists.iter().flatten().find_map(|list| uid_of(list, peer, ours));
+            // Whoever asked may have left.
+            same_user.send(own.is_none() || uid == own).unwrap_or_default();
+        }
+    }
+}
+
+/// The effective user: real, effective, saved and file system user are listed in this order.
+fn own_uid() -> Option<u32> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let uids = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
+    uids.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
+/// A pipe without a reader is in error. What is not a pipe is noticed at the next write.
+pub(super) async fn stdout_closed() {
+    if let Ok(stdout) = pipe::OpenOptions::new().open_sender("/proc/self/fd/1") {
+        // Readiness with no closed end is somebody else's wake-up.
+        while stdout.ready(Interest::ERROR).await.is_ok_and(|ready| !ready.is_error()) {}
+        return;
+    }
+    std::future::pending().await
 }
 
 /// The user of the socket at `local` that is connected with `remote`.
@@ -36,7 +100,7 @@ fn is(listed: &str, address: SocketAddr) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::uid_of;
+    use super::{own_uid, uid_of};
 
     #[test]
     #[cfg(target_endian = "little")]
@@ -53,5 +117,10 @@ mod tests {
         assert_eq!(uid_of(table, at(0xC003), at(0x1F9B)), None);
         assert_eq!(uid_of(table, at(0xC001), at(0x1F9C)), None);
         assert_eq!(uid_of("", at(0xC001), at(0x1F9B)), None);
+    }
+
+    #[test]
+    fn the_own_user_is_known() {
+        assert!(own_uid().is_some());
     }
 }

@@ -81,7 +81,7 @@ fn peers_that_do_not_close_are_not_waited_for() {
         -> 1000 unity 1 close 1001 the server is stopping
         1001 open 2
         -> 1001 unity 2 close 1001 the server is stopping
-        -> 2500 stopped
+        -> 2200 stopped
         2501 tick
         9000 tick
     "#,
