@@ -20,13 +20,15 @@ pub(crate) fn program() -> &'static PathBuf {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
         let mut build = Command::new(env!("CARGO"));
-        build.args(["build", "--package", "unity-mcp", "--message-format", "json"]);
+        // The whole workspace, as the tests are built: else dependencies are built twice.
+        build.args(["build", "--workspace", "--bins", "--message-format", "json"]);
         let built = build.stderr(Stdio::inherit()).output().unwrap();
         assert!(built.status.success(), "the server does not build");
         let messages = String::from_utf8(built.stdout).unwrap();
         let executable = messages.lines().find_map(|line| {
             let message: Value = serde_json::from_str(line).ok()?;
-            message["executable"].as_str().map(PathBuf::from)
+            let path = message["executable"].as_str().map(PathBuf::from)?;
+            (message["target"]["name"] == "unity-mcp").then_some(path)
         });
         executable.unwrap()
     })

@@ -1,0 +1,209 @@
+//! What the main thread does: requests one by one, each answered well, or as badly as was asked for.
+
+use std::time::Duration;
+
+use protocol::{
+    CancelResult, CancelStatus, ErrorBody, ErrorMessage, Execute, ExecuteOutcome, ExecuteResult,
+    FromUnity, RequestId, SubmitJob, SubmitJobResult, SubmitStatus, ToUnity, codec,
+};
+
+use super::{MockEditor, Output, nobody};
+use crate::books::Execution;
+use crate::command::Misanswer;
+use crate::settings::CancelPolicy;
+
+/// Larger than any server takes.
+const OVERSIZE: usize = 17 * 1024 * 1024;
+
+/// Codes a plugin refuses with before it runs anything.
+const REFUSALS: [&str; 3] =
+    ["ERR_INVALID_PARAMS", "ERR_UNKNOWN_COMMAND", "ERR_RECONFIG_IN_PROGRESS"];
+
+/// How a request is entered in the books.
+pub(super) fn label(frame: &ToUnity) -> Option<(RequestId, Option<String>, String)> {
+    match frame {
+        ToUnity::Execute(Execute { request_id, client_request_id, tool_name, .. })
+        | ToUnity::SubmitJob(SubmitJob { request_id, client_request_id, tool_name, .. }) => {
+            Some((request_id.clone(), client_request_id.clone(), tool_name.clone()))
+        }
+        ToUnity::GetJobStatus(frame) => {
+            Some((frame.request_id.clone(), None, "get_job_status".to_owned()))
+        }
+        ToUnity::Cancel(frame) => Some((frame.request_id.clone(), None, "cancel".to_owned())),
+        ToUnity::Hello(_) | ToUnity::Capability(_) | ToUnity::Ping(_) | ToUnity::Error(_) => None,
+    }
+}
+
+impl MockEditor {
+    /// Begins the next request, if the main thread is free for it.
+    pub(super) fn work(&mut self, now: Duration) {
+        while self.can_work() && self.working.is_none() {
+            let Some(frame) = self.inbox.pop_front() else { return };
+            let takes = match &frame {
+                ToUnity::Execute(_) => self.settings.tool_time,
+                ToUnity::SubmitJob(_) | ToUnity::GetJobStatus(_) | ToUnity::Cancel(_) => {
+                    Duration::ZERO
+                }
+                ToUnity::Hello(_)
+                | ToUnity::Capability(_)
+                | ToUnity::Ping(_)
+                | ToUnity::Error(_) => {
+                    continue;
+                }
+            };
+            self.working = Some((now + takes, frame));
+            if takes.is_zero() {
+                self.finish_work(now);
+            }
+        }
+    }
+
+    pub(super) fn finish_work(&mut self, now: Duration) {
+        let Some((_, frame)) = self.working.take() else { return };
+        let Some((request_id, client_request_id, tool_name)) = label(&frame) else { return };
+        let refusal = match self.spoilt.front() {
+            Some(Misanswer::Error(code)) if REFUSALS.contains(&code.as_str()) => Some(code.clone()),
+            Some(_) | None => None,
+        };
+        if let Some(code) = refusal {
+            self.spoilt.pop_front();
+            return self.say(&error(request_id, &code, "refused as asked for"));
+        }
+        let execution = Execution { at: now, request_id, client_request_id, tool_name };
+        let answer = match frame {
+            ToUnity::Execute(frame) => self.execute(frame, execution),
+            ToUnity::SubmitJob(frame) => self.submit(now, frame, execution),
+            ToUnity::GetJobStatus(frame) => {
+                let lie = self.lie.take();
+                self.jobs.status(frame, lie)
+            }
+            ToUnity::Cancel(frame) => {
+                let known =
+                    frame.target_job_id.as_ref().filter(|job| self.jobs.knows(job)).cloned();
+                match (known, self.settings.cancel) {
+                    (None, _) => error(frame.request_id, "ERR_JOB_NOT_FOUND", "no such job"),
+                    (Some(_), CancelPolicy::Refuse) => {
+                        cancel_result(frame.request_id, CancelStatus::Rejected)
+                    }
+                    (Some(_), CancelPolicy::Ignore) => {
+                        cancel_result(frame.request_id, CancelStatus::CancelRequested)
+                    }
+                    (Some(job), CancelPolicy::Honour) => {
+                        let status = self.jobs.cancel(&job);
+                        cancel_result(frame.request_id, status)
+                    }
+                }
+            }
+            ToUnity::Hello(_) | ToUnity::Capability(_) | ToUnity::Ping(_) | ToUnity::Error(_) => {
+                return;
+            }
+        };
+        self.answer(now, answer);
+    }
+
+    fn execute(&mut self, frame: Execute, execution: Execution) -> FromUnity {
+        if frame.tool_name != "read_console" {
+            return error(frame.request_id, "ERR_UNKNOWN_COMMAND", "there is no such tool");
+        }
+        self.books.executed.push(execution);
+        let outcome = ExecuteOutcome::Ok(self.console.read(&frame.params));
+        FromUnity::Result(ExecuteResult { request_id: frame.request_id, outcome })
+    }
+
+    fn submit(&mut self, now: Duration, frame: SubmitJob, execution: Execution) -> FromUnity {
+        if frame.tool_name != "run_tests" {
+            return error(frame.request_id, "ERR_UNKNOWN_COMMAND", "there is no such job");
+        }
+        self.books.executed.push(execution);
+        let tests = self.settings.suite.select(&frame.params);
+        self.tell(&format!("running {} tests", tests.len()));
+        let job_id = self.jobs.start(tests);
+        self.jobs.set_pace(now, self.can_work());
+        let (request_id, status) = (frame.request_id, SubmitStatus::Accepted);
+        FromUnity::SubmitJobResult(SubmitJobResult { request_id, status, job_id })
+    }
+
+    pub(super) fn finish_test(&mut self, at: Duration) {
+        if let Some(end) = self.jobs.finish_test(at) {
+            self.tell(&end);
+        }
+    }
+
+    /// Sends the answer, spoilt if the next one is to be.
+    fn answer(&mut self, now: Duration, answer: FromUnity) {
+        let frame = codec::encode(&answer);
+        let Some(how) = self.spoilt.pop_front() else { return self.send_text(frame) };
+        let request_id = request_id(&answer);
+        match how {
+            Misanswer::Late(delay) => self.later.push((now + delay, frame)),
+            Misanswer::Never => {}
+            Misanswer::Twice => {
+                self.send_text(frame.clone());
+                self.send_text(frame);
+            }
+            Misanswer::Malformed => {
+                let id = request_id.unwrap_or_else(nobody);
+                let frame = format!(
+                    "{{\"type\":\"result\",\"protocol_version\":1,\"request_id\":\"{id}\",\"status\":\"ok\",\"result\":7}}"
+                );
+                self.send_text(frame);
+            }
+            Misanswer::Oversize => self.send_text("x".repeat(OVERSIZE)),
+            Misanswer::WrongType => {
+                let id = request_id.unwrap_or_else(nobody);
+                let wrong = match &answer {
+                    FromUnity::CancelResult(_) => {
+                        let outcome = ExecuteOutcome::Ok(serde_json::json!({}));
+                        FromUnity::Result(ExecuteResult { request_id: id, outcome })
+                    }
+                    FromUnity::Hello(_)
+                    | FromUnity::Capability(_)
+                    | FromUnity::EditorStatus(_)
+                    | FromUnity::Pong(_)
+                    | FromUnity::Result(_)
+                    | FromUnity::SubmitJobResult(_)
+                    | FromUnity::JobStatus(_)
+                    | FromUnity::Error(_) => cancel_result(id, CancelStatus::Cancelled),
+                };
+                self.say(&wrong);
+            }
+            Misanswer::Misaddressed => {
+                let id = request_id.map(|id| id.0).unwrap_or_default();
+                self.send_text(frame.replace(&id, &nobody().0));
+            }
+            Misanswer::Binary => self.outputs.push(Output::SendBinary(frame.into_bytes())),
+            Misanswer::Error(code) => {
+                let id = request_id.unwrap_or_else(nobody);
+                self.say(&error(id, &code, "failed as asked for"));
+            }
+        }
+    }
+}
+
+fn request_id(answer: &FromUnity) -> Option<RequestId> {
+    match answer {
+        FromUnity::Result(frame) => Some(frame.request_id.clone()),
+        FromUnity::SubmitJobResult(frame) => Some(frame.request_id.clone()),
+        FromUnity::JobStatus(frame) => Some(frame.request_id.clone()),
+        FromUnity::CancelResult(frame) => Some(frame.request_id.clone()),
+        FromUnity::Error(frame) => frame.request_id.clone(),
+        FromUnity::Hello(_)
+        | FromUnity::Capability(_)
+        | FromUnity::EditorStatus(_)
+        | FromUnity::Pong(_) => None,
+    }
+}
+
+fn cancel_result(request_id: RequestId, status: CancelStatus) -> FromUnity {
+    FromUnity::CancelResult(CancelResult { request_id, status })
+}
+
+pub(super) fn error(request_id: RequestId, code: &str, message: &str) -> FromUnity {
+    let error = ErrorBody {
+        code: code.to_owned(),
+        message: message.to_owned(),
+        retryable: None,
+        details: None,
+    };
+    FromUnity::Error(ErrorMessage { request_id: Some(request_id), error })
+}

@@ -1,0 +1,236 @@
+//! Drives a [`MockEditor`] over any network and clock of tokio's.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::io;
+use std::time::Duration;
+
+use futures_util::{SinkExt, StreamExt};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until, timeout};
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::{WebSocketStream, client_async};
+
+use crate::command::Command;
+use crate::editor::{Input, MockEditor, Output};
+
+/// How long the network may take for one thing.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What whoever runs the session wants.
+#[derive(Debug)]
+pub enum Order {
+    Do(Command),
+    /// How things are: comes back through the tap.
+    Describe,
+    Quit,
+}
+
+/// What passes, as the tap sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Passing<'a> {
+    ToServer(&'a str),
+    FromServer(&'a str),
+    Binary(usize),
+    Connected,
+    /// The socket is gone.
+    Gone,
+    DialFailed(&'a str),
+    Tell(&'a str),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    Quit,
+    /// The server is gone and the attempts are used up.
+    GaveUp,
+}
+
+/// Plays until told to quit. `dial` opens a connection to the server, which listens at `port`.
+pub async fn run<D, F, S, T>(
+    editor: &mut MockEditor,
+    port: u16,
+    dial: D,
+    mut orders: mpsc::Receiver<Order>,
+    tap: T,
+) -> End
+where
+    D: Fn() -> F,
+    F: Future<Output = io::Result<S>>,
+    S: AsyncRead + AsyncWrite + Unpin,
+    T: FnMut(Duration, Passing<'_>),
+{
+    let mut session = Session { editor, port, dial, tap, started: Instant::now(), socket: None };
+    let mut input = Input::Tick;
+    loop {
+        if session.play(input).await {
+            return End::GaveUp;
+        }
+        let deadline = session.editor.next_deadline().map(|at| session.started + at);
+        input = tokio::select! {
+            biased;
+            order = orders.recv(), if !orders.is_closed() || !orders.is_empty() => match order {
+                Some(Order::Do(command)) => Input::Do(command),
+                Some(Order::Describe) => {
+                    let line = session.editor.describe();
+                    session.tell(Passing::Tell(&line));
+                    Input::Tick
+                }
+                Some(Order::Quit) => {
+                    session.close().await;
+                    return End::Quit;
+                }
+                None => Input::Tick,
+            },
+            received = receive(&mut session.socket) => session.on_received(received),
+            () = until(deadline) => Input::Tick,
+        };
+    }
+}
+
+struct Session<'a, D, S, T> {
+    editor: &'a mut MockEditor,
+    port: u16,
+    dial: D,
+    tap: T,
+    started: Instant,
+    socket: Option<WebSocketStream<S>>,
+}
+
+/// The next frame of the socket; `None` when it has ended.
+async fn receive<S>(socket: &mut Option<WebSocketStream<S>>) -> Option<String>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let Some(socket) = socket else { return std::future::pending().await };
+    loop {
+        match socket.next().await {
+            Some(Ok(Message::Text(text))) => return Some(text.as_str().to_owned()),
+            // Pings are answered by the library; a close is read to its end.
+            Some(Ok(
+                Message::Binary(_)
+                | Message::Ping(_)
+                | Message::Pong(_)
+                | Message::Close(_)
+                | Message::Frame(_),
+            )) => {}
+            Some(Err(_)) | None => return None,
+        }
+    }
+}
+
+async fn until(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}
+
+impl<D, F, S, T> Session<'_, D, S, T>
+where
+    D: Fn() -> F,
+    F: Future<Output = io::Result<S>>,
+    S: AsyncRead + AsyncWrite + Unpin,
+    T: FnMut(Duration, Passing<'_>),
+{
+    fn tell(&mut self, passing: Passing<'_>) {
+        (self.tap)(self.started.elapsed(), passing);
+    }
+
+    fn on_received(&mut self, received: Option<String>) -> Input {
+        match received {
+            Some(text) => {
+                self.tell(Passing::FromServer(&text));
+                Input::Frame(text)
+            }
+            None => {
+                self.socket = None;
+                self.tell(Passing::Gone);
+                Input::Closed
+            }
+        }
+    }
+
+    /// What the Editor does about it, and about what follows from doing it. True if it gives up.
+    async fn play(&mut self, input: Input) -> bool {
+        let mut outputs = VecDeque::from(self.editor.handle(self.started.elapsed(), input));
+        while let Some(output) = outputs.pop_front() {
+            let follows = match output {
+                Output::Dial => Some(self.connect().await),
+                Output::Send(text) => {
+                    self.tell(Passing::ToServer(&text));
+                    self.send(Message::text(text)).await
+                }
+                Output::SendBinary(bytes) => {
+                    self.tell(Passing::Binary(bytes.len()));
+                    self.send(Message::binary(bytes)).await
+                }
+                Output::Cut => {
+                    self.socket = None;
+                    self.tell(Passing::Gone);
+                    None
+                }
+                Output::Close => {
+                    self.close().await;
+                    None
+                }
+                Output::Tell(line) => {
+                    self.tell(Passing::Tell(&line));
+                    None
+                }
+                Output::GiveUp => return true,
+            };
+            if let Some(input) = follows {
+                outputs.extend(self.editor.handle(self.started.elapsed(), input));
+            }
+        }
+        false
+    }
+
+    async fn connect(&mut self) -> Input {
+        let url = format!("ws://127.0.0.1:{}/unity", self.port);
+        let attempt = async {
+            let stream = (self.dial)().await.map_err(|error| error.to_string())?;
+            let (socket, _) = client_async(url, stream).await.map_err(|error| error.to_string())?;
+            Ok::<_, String>(socket)
+        };
+        let attempt = timeout(PATIENCE, attempt).await;
+        match attempt.unwrap_or_else(|_| Err("no answer".to_owned())) {
+            Ok(socket) => {
+                self.socket = Some(socket);
+                self.tell(Passing::Connected);
+                Input::Connected
+            }
+            Err(error) => {
+                self.tell(Passing::DialFailed(&error));
+                Input::DialFailed
+            }
+        }
+    }
+
+    /// A socket that takes nothing any more is gone.
+    async fn send(&mut self, message: Message) -> Option<Input> {
+        let socket = self.socket.as_mut()?;
+        match timeout(PATIENCE, socket.send(message)).await {
+            Ok(Ok(())) => None,
+            Ok(Err(_)) | Err(_) => {
+                self.socket = None;
+                self.tell(Passing::Gone);
+                Some(Input::Closed)
+            }
+        }
+    }
+
+    async fn close(&mut self) {
+        if let Some(mut socket) = self.socket.take() {
+            let goodbye = async {
+                socket.close(None).await.unwrap_or_default();
+                while let Some(Ok(_)) = socket.next().await {}
+            };
+            // It is closed whether the server answers or not.
+            timeout(Duration::from_secs(1), goodbye).await.unwrap_or_default();
+            self.tell(Passing::Gone);
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Settings: what the mock is from the start.
+
+use std::time::Duration;
+
+use crate::suite::Suite;
+
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// All chance comes from it.
+    pub seed: u64,
+    pub plugin_version: String,
+    /// Whether the hello has its optional fields.
+    pub names_itself: bool,
+    /// The tools it says that it has; `None` says nothing about them.
+    pub tools: Option<Vec<String>>,
+    pub pong: PongPolicy,
+    /// How long an `execute` takes.
+    pub tool_time: Duration,
+    pub compile_time: Duration,
+    /// How long the domain reload after a compile takes; `None` has none.
+    pub reload_time: Option<Duration>,
+    pub cancel: CancelPolicy,
+    pub suite: Suite,
+    pub reconnect: Reconnect,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PongPolicy {
+    After(Duration),
+    Never,
+}
+
+/// What a `cancel` does to a test run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CancelPolicy {
+    /// The run ends with the test that is running.
+    Honour,
+    Refuse,
+    /// It says that it will, and goes on.
+    Ignore,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reconnect {
+    Forever,
+    /// So many failed attempts in a row.
+    Times(u32),
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            seed: 1,
+            plugin_version: env!("CARGO_PKG_VERSION").to_owned(),
+            names_itself: true,
+            tools: None,
+            pong: PongPolicy::After(Duration::ZERO),
+            tool_time: Duration::from_millis(20),
+            compile_time: Duration::from_secs(3),
+            reload_time: Some(Duration::from_secs(2)),
+            cancel: CancelPolicy::Honour,
+            suite: Suite::sample(),
+            reconnect: Reconnect::Forever,
+        }
+    }
+}

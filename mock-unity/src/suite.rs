@@ -1,0 +1,180 @@
+//! Suite: the tests of the project, and what a run of them gives.
+
+use std::time::Duration;
+
+use protocol::Json;
+use serde::Deserialize;
+use serde_json::json;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Suite(pub Vec<Test>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Test {
+    pub name: String,
+    pub mode: TestMode,
+    pub takes: Duration,
+    pub outcome: TestOutcome,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TestMode {
+    #[default]
+    Edit,
+    Play,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TestOutcome {
+    #[default]
+    Pass,
+    Fail,
+    Skip,
+}
+
+/// One test of a file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TestEntry {
+    name: String,
+    #[serde(default)]
+    mode: TestMode,
+    #[serde(default)]
+    takes: Option<String>,
+    #[serde(default)]
+    outcome: TestOutcome,
+}
+
+impl Suite {
+    /// Twenty tests, of which two fail.
+    pub fn sample() -> Self {
+        let fixtures = [
+            (
+                "Game.Tests.PlayerTests",
+                TestMode::Edit,
+                ["Walks", "Jumps", "Falls", "Lands", "Swims"],
+            ),
+            (
+                "Game.Tests.EnemyTests",
+                TestMode::Edit,
+                ["Spawns", "Chases", "Attacks", "Flees", "Dies"],
+            ),
+            (
+                "Game.Tests.InventoryTests",
+                TestMode::Edit,
+                ["Adds", "Removes", "Stacks", "Sorts", "Saves"],
+            ),
+            (
+                "Game.Tests.LevelTests",
+                TestMode::Play,
+                ["Loads", "Lights", "Streams", "Resets", "Ends"],
+            ),
+        ];
+        let tests = fixtures.iter().flat_map(|(fixture, mode, names)| {
+            names.iter().map(move |name| Test {
+                name: format!("{fixture}.{name}"),
+                mode: *mode,
+                takes: Duration::from_millis(150),
+                outcome: match *name {
+                    "Jumps" | "Stacks" => TestOutcome::Fail,
+                    _ => TestOutcome::Pass,
+                },
+            })
+        });
+        Self(tests.collect())
+    }
+
+    /// A list of tests: `- {name: A.B, mode: play, takes: 200ms, outcome: fail}`.
+    pub fn from_yaml(text: &str) -> Result<Self, String> {
+        let entries: Vec<TestEntry> =
+            serde_saphyr::from_str(text).map_err(|error| error.to_string())?;
+        let test = |entry: TestEntry| {
+            let takes = entry.takes.as_deref().map(crate::parse_duration).transpose()?;
+            Ok(Test {
+                name: entry.name,
+                mode: entry.mode,
+                takes: takes.unwrap_or(Duration::from_millis(100)),
+                outcome: entry.outcome,
+            })
+        };
+        let tests: Result<Vec<Test>, String> = entries.into_iter().map(test).collect();
+        tests.map(Self)
+    }
+
+    /// The first `count` tests fail, the rest pass.
+    pub(crate) fn fail_first(&mut self, count: usize) {
+        for (index, test) in self.0.iter_mut().enumerate() {
+            test.outcome = if index < count { TestOutcome::Fail } else { TestOutcome::Pass };
+        }
+    }
+
+    /// The tests that `run_tests` with these parameters runs.
+    pub(crate) fn select(&self, params: &Json) -> Vec<Test> {
+        let text = |name: &str| params.get(name).and_then(Json::as_str);
+        let mode = text("mode").unwrap_or("all");
+        let wanted = |test: &&Test| {
+            let mode_fits = match test.mode {
+                TestMode::Edit => mode != "play",
+                TestMode::Play => mode != "edit",
+            };
+            mode_fits && text("filter").is_none_or(|part| test.name.contains(part))
+        };
+        self.0.iter().filter(wanted).cloned().collect()
+    }
+}
+
+/// What Unity gives for a finished run.
+pub(crate) fn report(tests: &[Test]) -> Json {
+    let count = |outcome| tests.iter().filter(|test| test.outcome == outcome).count();
+    let failed = tests.iter().filter(|test| test.outcome == TestOutcome::Fail).map(|test| {
+        json!({
+            "name": test.name,
+            "message": "Expected: 3 But was: 2",
+            "stack_trace": format!("at {} () in Assets/Tests/Tests.cs:17", test.name),
+        })
+    });
+    let duration: Duration = tests.iter().map(|test| test.takes).sum();
+    json!({
+        "summary": {
+            "total": tests.len(),
+            "passed": count(TestOutcome::Pass),
+            "failed": count(TestOutcome::Fail),
+            "skipped": count(TestOutcome::Skip),
+            "duration_ms": u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
+        },
+        "failed_tests": failed.collect::<Vec<_>>(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{Suite, TestOutcome, report};
+
+    #[test]
+    fn a_run_has_the_tests_it_was_asked_for() {
+        let suite = Suite::sample();
+        let count = |params| suite.select(&params).len();
+        assert_eq!(count(json!({})), 20);
+        assert_eq!(count(json!({ "mode": "edit" })), 15);
+        assert_eq!(count(json!({ "mode": "play" })), 5);
+        assert_eq!(count(json!({ "mode": "all", "filter": "Enemy" })), 5);
+        let report = report(&suite.select(&json!({ "filter": "Player" })));
+        assert_eq!(report["summary"]["passed"], 4);
+        assert_eq!(report["failed_tests"][0]["name"], "Game.Tests.PlayerTests.Jumps");
+    }
+
+    #[test]
+    fn a_suite_is_read_from_a_file_and_mistakes_are_named() {
+        let suite =
+            Suite::from_yaml("- name: A.B\n- {name: C.D, mode: play, takes: 2s, outcome: skip}\n");
+        let suite = suite.unwrap();
+        assert_eq!(suite.0[1].outcome, TestOutcome::Skip);
+        assert_eq!(suite.0[1].takes.as_secs(), 2);
+        assert!(Suite::from_yaml("- nam: A").unwrap_err().contains("nam"));
+        assert!(Suite::from_yaml("- {name: A, takes: soon}").unwrap_err().contains("soon"));
+    }
+}

@@ -1,0 +1,411 @@
+//! Each behaviour by the frames it sends and the books it keeps.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test may fail loudly anywhere, in its helpers too"
+)]
+
+use std::time::Duration;
+
+use mock_unity::{Command, Input, MockEditor, Output, Reconnect, Settings};
+use serde_json::{Value, json};
+
+/// A mock and the time that passes for it.
+struct Stage {
+    editor: MockEditor,
+    now: Duration,
+}
+
+/// Frames as JSON, other outputs as their name.
+fn shown(outputs: Vec<Output>) -> Vec<Value> {
+    let one = |output| match output {
+        Output::Send(text) => Some(
+            serde_json::from_str(&text)
+                .unwrap_or_else(|_| json!(format!("raw {} bytes", text.len()))),
+        ),
+        Output::SendBinary(bytes) => Some(json!(format!("binary {} bytes", bytes.len()))),
+        Output::Dial => Some(json!("dial")),
+        Output::Cut => Some(json!("cut")),
+        Output::Close => Some(json!("close")),
+        Output::GiveUp => Some(json!("give up")),
+        Output::Tell(_) => None,
+    };
+    outputs.into_iter().filter_map(one).collect()
+}
+
+impl Stage {
+    fn new(settings: Settings) -> Self {
+        Self { editor: MockEditor::new(settings), now: Duration::ZERO }
+    }
+
+    /// Connected and welcome.
+    fn connected() -> Self {
+        let mut stage = Self::new(Settings::default());
+        assert_eq!(stage.wait(0), [json!("dial")]);
+        stage.connect();
+        stage
+    }
+
+    /// The hello that is said on a new socket.
+    fn connect(&mut self) -> Value {
+        let hello = shown(self.editor.handle(self.now, Input::Connected)).remove(0);
+        assert_eq!(hello["type"], "hello");
+        self.server(json!({ "type": "hello", "server_version": "1" }));
+        hello
+    }
+
+    fn server(&mut self, mut frame: Value) -> Vec<Value> {
+        frame["protocol_version"] = json!(1);
+        shown(self.editor.handle(self.now, Input::Frame(frame.to_string())))
+    }
+
+    fn told(&mut self, words: &str) -> Vec<Value> {
+        let command = Command::parse(words).unwrap();
+        shown(self.editor.handle(self.now, Input::Do(command)))
+    }
+
+    /// Lets so many milliseconds pass, deadline by deadline.
+    fn wait(&mut self, millis: u64) -> Vec<Value> {
+        let end = self.now + Duration::from_millis(millis);
+        let mut all = Vec::new();
+        while let Some(at) = self.editor.next_deadline().filter(|at| *at <= end) {
+            self.now = self.now.max(at);
+            all.extend(shown(self.editor.handle(self.now, Input::Tick)));
+        }
+        self.now = end;
+        all
+    }
+
+    fn execute(&mut self, id: &str) -> Vec<Value> {
+        self.server(json!({
+            "type": "execute", "request_id": id, "tool_name": "read_console", "params": {},
+            "timeout_ms": 1000,
+        }))
+    }
+
+    fn submit(&mut self, id: &str) -> Value {
+        let frames = self.server(json!({
+            "type": "submit_job", "request_id": id, "tool_name": "run_tests",
+            "params": { "mode": "all" }, "timeout_ms": 300_000,
+        }));
+        assert_eq!(frames[0]["type"], "submit_job_result", "{frames:?}");
+        frames[0]["job_id"].clone()
+    }
+
+    fn status(&mut self, id: &str, job: &Value) -> Value {
+        let frames =
+            self.server(json!({ "type": "get_job_status", "request_id": id, "job_id": job }));
+        frames[0].clone()
+    }
+
+    fn cancel(&mut self, id: &str, job: &Value) -> Value {
+        let frames =
+            self.server(json!({ "type": "cancel", "request_id": id, "target_job_id": job }));
+        frames[0].clone()
+    }
+}
+
+fn types(frames: &[Value]) -> Vec<String> {
+    let one = |frame: &Value| match frame["type"].as_str() {
+        Some("editor_status") => format!("editor_status {}", frame["state"].as_str().unwrap()),
+        Some(kind) => kind.to_owned(),
+        None => frame.as_str().unwrap().to_owned(),
+    };
+    frames.iter().map(one).collect()
+}
+
+#[test]
+fn a_hello_names_the_editor_or_does_not() {
+    let mut stage = Stage::new(Settings::default());
+    stage.wait(0);
+    let hello = stage.connect();
+    assert_eq!(hello["state"], "ready");
+    assert_eq!(hello["connect_attempt_seq"], 1);
+    assert!(hello["editor_instance_id"].is_string() && hello["plugin_session_id"].is_string());
+    let mut stage = Stage::new(Settings { names_itself: false, ..Settings::default() });
+    stage.wait(0);
+    let hello = stage.connect();
+    assert_eq!(hello["editor_instance_id"], Value::Null);
+    let tools = Some(vec!["read_console".to_owned()]);
+    let mut stage = Stage::new(Settings { tools, ..Settings::default() });
+    stage.wait(0);
+    let frames = shown(stage.editor.handle(stage.now, Input::Connected));
+    assert_eq!(frames[1]["tools"], json!([{ "name": "read_console" }]));
+}
+
+#[test]
+fn pings_are_answered_at_once_late_or_never() {
+    let mut stage = Stage::connected();
+    let pong = stage.server(json!({ "type": "ping" })).remove(0);
+    assert_eq!((&pong["type"], &pong["editor_state"]), (&json!("pong"), &json!("ready")));
+    stage.told("pong 300ms");
+    assert!(stage.server(json!({ "type": "ping" })).is_empty());
+    assert!(stage.wait(299).is_empty());
+    assert_eq!(types(&stage.wait(1)), ["pong"]);
+    stage.told("pong never");
+    assert!(stage.server(json!({ "type": "ping" })).is_empty());
+    assert!(stage.wait(60_000).is_empty());
+}
+
+#[test]
+fn an_execute_takes_its_time_and_stands_in_the_books() {
+    let mut stage = Stage::connected();
+    assert!(stage.execute("r1").is_empty());
+    assert!(stage.wait(19).is_empty());
+    let result = stage.wait(1).remove(0);
+    assert_eq!((&result["request_id"], &result["status"]), (&json!("r1"), &json!("ok")));
+    assert_eq!(result["result"]["count"], 5);
+    let books = stage.editor.books();
+    assert_eq!(books.arrived.len(), 1);
+    assert_eq!(books.times_executed(&"r1".into()), 1);
+    assert_eq!(books.executed[0].at, Duration::from_millis(20));
+    assert!(books.sent_twice().is_empty());
+    stage.execute("r1");
+    assert_eq!(stage.editor.books().sent_twice(), [&"r1".into()]);
+    let unknown = stage.server(json!({
+        "type": "execute", "request_id": "r2", "tool_name": "rm", "params": {}, "timeout_ms": 1,
+    }));
+    assert!(unknown.is_empty());
+    let frames = stage.wait(100);
+    assert_eq!(frames[1]["error"]["code"], "ERR_UNKNOWN_COMMAND");
+    assert_eq!(stage.editor.books().times_executed(&"r2".into()), 0);
+}
+
+#[test]
+fn the_console_grows_and_is_cleared() {
+    let mut stage = Stage::connected();
+    stage.told("log warning \"low on coffee\"");
+    stage.execute("r1");
+    let result = stage.wait(20).remove(0);
+    assert_eq!(result["result"]["entries"][5]["message"], "low on coffee");
+    stage.told("clear");
+    stage.execute("r2");
+    assert_eq!(stage.wait(20)[0]["result"]["count"], 0);
+}
+
+#[test]
+fn a_compile_ends_in_a_domain_reload_with_a_new_session() {
+    let mut stage = Stage::connected();
+    let first = stage.editor.books().arrived.len();
+    assert_eq!(types(&stage.told("compile 3s")), ["editor_status compiling"]);
+    stage.execute("r1"); // Nothing runs while it compiles, and the reload forgets it.
+    assert!(stage.wait(2_999).is_empty());
+    assert_eq!(types(&stage.wait(1)), ["editor_status reloading", "cut"]);
+    assert!(stage.wait(1_999).is_empty());
+    assert_eq!(types(&stage.wait(1)), ["dial"]);
+    let hello = stage.connect();
+    assert_eq!(
+        (&hello["state"], &hello["plugin_session_id"]),
+        (&json!("ready"), &json!("session-1-2"))
+    );
+    assert_eq!(hello["editor_instance_id"], "mock-1-1");
+    assert!(stage.wait(60_000).is_empty());
+    assert_eq!(stage.editor.books().arrived.len(), first + 1);
+    assert!(stage.editor.books().executed.is_empty());
+}
+
+#[test]
+fn a_compile_without_a_reload_stays_connected() {
+    let mut stage = Stage::new(Settings { reload_time: None, ..Settings::default() });
+    stage.wait(0);
+    stage.connect();
+    stage.told("compile 1s");
+    assert_eq!(types(&stage.wait(1_000)), ["editor_status ready"]);
+}
+
+#[test]
+fn play_mode_reloads_and_a_restart_forgets_everything() {
+    let mut stage = Stage::connected();
+    let job = stage.submit("r1");
+    assert_eq!(types(&stage.told("play 1s")), ["editor_status reloading", "cut"]);
+    stage.wait(1_000);
+    assert_eq!(stage.connect()["plugin_session_id"], "session-1-2");
+    assert_eq!(stage.status("r2", &job)["state"], "running");
+    assert_eq!(types(&stage.told("restart 2s")), ["cut"]);
+    assert_eq!(types(&stage.wait(2_000)), ["dial"]);
+    let hello = stage.connect();
+    assert_eq!(
+        (&hello["editor_instance_id"], &hello["connect_attempt_seq"]),
+        (&json!("mock-1-2"), &json!(1))
+    );
+    assert_eq!(stage.status("r3", &job)["error"]["code"], "ERR_JOB_NOT_FOUND");
+}
+
+#[test]
+fn a_result_that_finds_no_socket_is_said_on_the_next() {
+    let mut stage = Stage::connected();
+    stage.execute("r1");
+    assert_eq!(types(&stage.told("drop 1s")), ["cut"]);
+    assert_eq!(types(&stage.wait(1_000)), ["dial"]);
+    shown(stage.editor.handle(stage.now, Input::Connected));
+    let frames = stage.server(json!({ "type": "hello", "server_version": "1" }));
+    assert_eq!(frames[0]["request_id"], "r1");
+    assert_eq!(types(&stage.told("close 1s")), ["close"]);
+}
+
+#[test]
+fn a_frozen_editor_answers_pings_and_runs_nothing() {
+    for (begin, end) in [("freeze 5s", None), ("dialog", Some("dismiss"))] {
+        let mut stage = Stage::connected();
+        let job = stage.submit("r0");
+        stage.told(begin);
+        stage.execute("r1");
+        assert_eq!(types(&stage.server(json!({ "type": "ping" }))), ["pong"]);
+        assert!(stage.wait(4_999).is_empty());
+        if let Some(words) = end {
+            stage.told(words);
+        }
+        assert_eq!(types(&stage.wait(21)), ["result"]);
+        assert!(stage.editor.books().executed.last().unwrap().at >= Duration::from_millis(4_999));
+        assert_eq!(stage.status("r2", &job)["progress"]["done"], 0);
+    }
+}
+
+#[test]
+fn it_reconnects_as_a_plugin_does_later_and_later_until_it_gives_up() {
+    let mut stage = Stage::new(Settings { reconnect: Reconnect::Times(3), ..Settings::default() });
+    let mut waits = Vec::new();
+    stage.wait(0);
+    loop {
+        let outputs = shown(stage.editor.handle(stage.now, Input::DialFailed));
+        if outputs == [json!("give up")] {
+            break;
+        }
+        let at = stage.editor.next_deadline().unwrap();
+        waits.push((at - stage.now).as_millis());
+        stage.wait(u64::try_from((at - stage.now).as_millis()).unwrap() + 1);
+    }
+    assert_eq!(waits.len(), 3);
+    assert!(
+        (90..=110).contains(&waits[0]) && waits[1] > waits[0] && waits[2] > waits[1],
+        "{waits:?}"
+    );
+    assert_eq!(stage.editor.next_deadline(), None);
+}
+
+#[test]
+fn a_refused_editor_keeps_away_for_ten_seconds() {
+    let mut stage = Stage::connected();
+    let refused = "another Unity websocket session is already active";
+    let error = json!({ "code": "ERR_INVALID_REQUEST", "message": refused });
+    assert_eq!(types(&stage.server(json!({ "type": "error", "error": error }))), ["close"]);
+    assert!(stage.wait(9_999).is_empty());
+    assert_eq!(types(&stage.wait(1)), ["dial"]);
+}
+
+#[test]
+fn a_test_run_goes_on_test_by_test_and_ends_with_its_failures() {
+    let mut stage = Stage::connected();
+    let job = stage.submit("r1");
+    let begin = stage.status("r2", &job);
+    assert_eq!(
+        begin["progress"],
+        json!({ "done": 0, "total": 20, "current": "Game.Tests.PlayerTests.Walks" })
+    );
+    stage.wait(450);
+    assert_eq!(stage.status("r3", &job)["progress"]["done"], 3);
+    stage.told("compile 1s");
+    stage.wait(3_000);
+    stage.connect();
+    assert_eq!(stage.status("r4", &job)["progress"]["done"], 3); // It stood still.
+    stage.wait(17 * 150);
+    let end = stage.status("r5", &job);
+    assert_eq!(end["state"], "failed");
+    assert_eq!(end["result"]["summary"]["failed"], 2);
+    stage.told("tests pass");
+    let job = stage.submit("r6");
+    stage.wait(3_000);
+    assert_eq!(stage.status("r7", &job)["state"], "succeeded");
+    stage.told("tests fail 5");
+    let job = stage.submit("r8");
+    stage.wait(3_000);
+    assert_eq!(stage.status("r9", &job)["result"]["summary"]["failed"], 5);
+}
+
+#[test]
+fn a_cancel_is_honoured_refused_or_ignored() {
+    let mut stage = Stage::connected();
+    let job = stage.submit("r1");
+    assert_eq!(stage.cancel("c1", &job)["status"], "cancel_requested");
+    stage.wait(150);
+    assert_eq!(stage.status("r2", &job)["state"], "cancelled");
+    assert_eq!(stage.cancel("c2", &job)["status"], "rejected");
+    for (policy, status) in [("refuse", "rejected"), ("ignore", "cancel_requested")] {
+        stage.told(&format!("cancel {policy}"));
+        let job = stage.submit(&format!("j-{policy}"));
+        assert_eq!(stage.cancel(&format!("c-{policy}"), &job)["status"], status);
+        stage.wait(1_000);
+        assert_eq!(stage.status(&format!("s-{policy}"), &job)["state"], "running");
+        stage.told("job lost");
+    }
+    assert_eq!(stage.cancel("c3", &json!("tests-9"))["error"]["code"], "ERR_JOB_NOT_FOUND");
+}
+
+#[test]
+fn the_next_answer_is_spoilt_as_asked_for_and_only_that() {
+    let spoilt = |words: &str| {
+        let mut stage = Stage::connected();
+        stage.told(&format!("answer {words}"));
+        stage.execute("r1");
+        let frames = stage.wait(3_000);
+        stage.execute("r2");
+        assert_eq!(stage.wait(20)[0]["request_id"], "r2", "{words}");
+        (frames, stage.editor.books().times_executed(&"r1".into()))
+    };
+    let (late, _) = spoilt("late 2s");
+    assert_eq!(types(&late), ["result"]);
+    assert_eq!(types(&spoilt("twice").0), ["result", "result"]);
+    assert_eq!(spoilt("never"), (vec![], 1));
+    assert_eq!(spoilt("malformed").0[0]["result"], 7);
+    assert!(spoilt("oversize").0[0].as_str().unwrap().starts_with("raw 178"));
+    assert_eq!(spoilt("wrong-type").0[0]["type"], "cancel_result");
+    assert_eq!(spoilt("misaddressed").0[0]["request_id"], "req-nobody-1");
+    assert!(spoilt("binary").0[0].as_str().unwrap().starts_with("binary"));
+    let (failed, ran) = spoilt("error BOOM");
+    assert_eq!((&failed[0]["error"]["code"], ran), (&json!("BOOM"), 1));
+    let (refused, ran) = spoilt("error ERR_INVALID_PARAMS");
+    assert_eq!((&refused[0]["error"]["code"], ran), (&json!("ERR_INVALID_PARAMS"), 0));
+}
+
+#[test]
+fn it_lies_about_jobs_repeats_old_news_and_says_what_it_is_told() {
+    let mut stage = Stage::connected();
+    let job = stage.submit("r1");
+    stage.told("job succeeded");
+    assert_eq!(stage.status("r2", &job)["state"], "succeeded");
+    assert_eq!(stage.status("r3", &job)["state"], "running");
+    stage.told("job lost");
+    assert_eq!(stage.status("r4", &job)["error"]["code"], "ERR_JOB_NOT_FOUND");
+    stage.server(json!({ "type": "ping" }));
+    let stale = stage.told("stale").remove(0);
+    assert_eq!((&stale["state"], &stale["seq"]), (&json!("compiling"), &json!(0)));
+    assert_eq!(stage.told("say {\"type\":\"shrug\"}"), [json!({ "type": "shrug" })]);
+}
+
+#[test]
+fn what_is_planned_is_done_at_its_time_and_again() {
+    let mut stage = Stage::connected();
+    let seconds = Duration::from_secs;
+    stage.editor.plan(seconds(1), None, Command::Say("{}".to_owned()));
+    stage.editor.plan(seconds(2), Some(seconds(3)), Command::Say("[]".to_owned()));
+    assert_eq!(stage.wait(1_000), [json!({})]);
+    assert_eq!(stage.wait(7_000), [json!([]), json!([]), json!([])]);
+}
+
+#[test]
+fn the_same_seed_and_inputs_give_the_same_outputs() {
+    let play = |seed| {
+        let mut stage = Stage::new(Settings { seed, ..Settings::default() });
+        let mut all = stage.wait(0);
+        for _ in 0..5 {
+            all.extend(shown(stage.editor.handle(stage.now, Input::DialFailed)));
+            all.push(json!(format!("{:?}", stage.editor.next_deadline())));
+            all.extend(stage.wait(2_000));
+        }
+        all
+    };
+    assert_eq!(play(7), play(7));
+    assert_ne!(play(7), play(8));
+}
