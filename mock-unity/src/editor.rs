@@ -300,6 +300,9 @@ impl MockEditor {
 
     fn obey(&mut self, now: Duration, command: Command) {
         match command {
+            Command::Compile(_) | Command::Reload(_) | Command::Play(_) if !self.has_a_plugin() => {
+                self.tell("not now: the domain is not there");
+            }
             Command::Compile(time) => {
                 let time = time.unwrap_or(self.settings.compile_time);
                 self.tell(&format!("compiling for {}", show_duration(time)));

@@ -3,7 +3,6 @@
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
-    clippy::panic,
     reason = "a test may fail loudly anywhere, in its helpers too"
 )]
 
@@ -204,6 +203,16 @@ fn a_compile_ends_in_a_domain_reload_with_a_new_session() {
     assert!(stage.wait(60_000).is_empty());
     assert_eq!(stage.editor.books().arrived.len(), first + 1);
     assert!(stage.editor.books().executed.is_empty());
+}
+
+#[test]
+fn nothing_is_compiled_or_reloaded_while_the_domain_is_not_there() {
+    let mut stage = Stage::connected();
+    stage.told("reload 2s");
+    for words in ["compile 5s", "reload 5s", "play 5s"] {
+        assert!(stage.told(words).is_empty(), "{words}");
+    }
+    assert_eq!(types(&stage.wait(2_000)), ["dial"]);
 }
 
 #[test]

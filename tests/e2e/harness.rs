@@ -1,5 +1,6 @@
 //! Starting the real server and watching it from outside.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -15,23 +16,29 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(15);
 /// What an agent and a process may take, by the contract.
 pub(crate) const END_MAX: Duration = Duration::from_secs(2);
 
-/// The program, built by cargo if it is not current.
+/// The server, built by cargo if it is not current.
 pub(crate) fn program() -> &'static PathBuf {
-    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
+    binary("unity-mcp")
+}
+
+/// A program of the workspace.
+pub(crate) fn binary(name: &str) -> &'static PathBuf {
+    static PROGRAMS: OnceLock<BTreeMap<String, PathBuf>> = OnceLock::new();
+    let programs = PROGRAMS.get_or_init(|| {
         let mut build = Command::new(env!("CARGO"));
         // The whole workspace, as the tests are built: else dependencies are built twice.
         build.args(["build", "--workspace", "--bins", "--message-format", "json"]);
         let built = build.stderr(Stdio::inherit()).output().unwrap();
-        assert!(built.status.success(), "the server does not build");
+        assert!(built.status.success(), "the programs do not build");
         let messages = String::from_utf8(built.stdout).unwrap();
-        let executable = messages.lines().find_map(|line| {
+        let executables = messages.lines().filter_map(|line| {
             let message: Value = serde_json::from_str(line).ok()?;
             let path = message["executable"].as_str().map(PathBuf::from)?;
-            (message["target"]["name"] == "unity-mcp").then_some(path)
+            Some((message["target"]["name"].as_str()?.to_owned(), path))
         });
-        executable.unwrap()
-    })
+        executables.collect()
+    });
+    programs.get(name).unwrap()
 }
 
 /// A running server. It is killed when the test ends, however it ends.

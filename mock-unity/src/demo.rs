@@ -1,0 +1,315 @@
+//! The demo: a real server, a mock Unity and a real MCP client, told as a story.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use mock_unity::session::{self, Order, Passing};
+use mock_unity::{Books, Command, MockEditor, Settings};
+use protocol::{Json, printable};
+use rmcp_client::model::{CallToolRequestParams, JsonObject, ProgressNotificationParam};
+use rmcp_client::service::{NotificationContext, RunningService};
+use rmcp_client::{ClientHandler, RoleClient, ServiceExt};
+use serde_json::json;
+use tokio::process::{Child, Command as Process};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use crate::cli::Demo;
+
+/// The agent: shows the progress it is told of.
+struct Agent;
+
+impl ClientHandler for Agent {
+    async fn on_progress(
+        &self,
+        progress: ProgressNotificationParam,
+        _context: NotificationContext<RoleClient>,
+    ) {
+        say("       …", &printable(&progress.message.unwrap_or_default(), 100));
+    }
+}
+
+/// Everything the story is played with.
+struct Stage {
+    port: u16,
+    server: Child,
+    agent: RunningService<RoleClient, Agent>,
+    orders: mpsc::Sender<Order>,
+    unity: JoinHandle<Books>,
+}
+
+pub(crate) async fn run(demo: Demo) -> Result<(), String> {
+    let program = match demo.server {
+        Some(program) => program,
+        None => find_server().await?,
+    };
+    tell(
+        "unity-mcp stands between AI agents and the Unity Editor. Watch it keep its promises while a",
+    );
+    tell(
+        "(mock) Unity compiles and reloads: no call is lost, none runs twice, and nobody has to poll.",
+    );
+    let stage = Stage::set(&program).await?;
+    stage.story().await?;
+    if demo.stay {
+        stage.stay().await?;
+    } else {
+        tell("\nThat was it. Keep it running and connect your own agent:");
+        tell("  cargo run --release -p mock-unity -- demo --stay");
+        stage.end().await?;
+    }
+    Ok(())
+}
+
+impl Stage {
+    async fn set(program: &Path) -> Result<Self, String> {
+        let port = free_port()?;
+        let mut server = Process::new(program)
+            .args(["--stdio", "--log-level", "error", "--port", &port.to_string()])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(|error| format!("{} does not start: {error}", program.display()))?;
+        let streams = server.stdout.take().zip(server.stdin.take());
+        let streams = streams.ok_or("the server has no stdio")?;
+        let agent = Agent.serve(streams).await;
+        let agent = agent.map_err(|error| format!("the server does not speak MCP: {error}"))?;
+        let (orders, received) = mpsc::channel(16);
+        let unity = tokio::spawn(play_unity(port, received));
+        Ok(Self { port, server, agent, orders, unity })
+    }
+
+    async fn story(&self) -> Result<(), String> {
+        chapter("1. An agent lists the tools");
+        let tools = self.agent.list_all_tools().await.map_err(|error| error.to_string())?;
+        let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_ref()).collect();
+        say("agent", &format!("sees {}", names.join(", ")));
+
+        chapter("2. Unity connects");
+        self.wait_for("get_editor_state", json!({}), |state| at(state, "/connected") == "true")
+            .await?;
+        let state = self.show("get_editor_state", json!({})).await?;
+        let (server, editor) = (at(&state, "/server_state"), at(&state, "/editor_state"));
+        say("", &format!("the server is {server}, the Editor is {editor}"));
+        let console = self.show("read_console", json!({ "types": ["error", "warning"] })).await?;
+        for entry in items(&console, "/entries") {
+            say("", &format!("{}: {}", at(entry, "/type"), at(entry, "/message")));
+        }
+
+        chapter("3. Unity compiles; the agent calls anyway, and the call waits by itself");
+        self.order("compile 2s").await;
+        let compiling = |state: &Json| at(state, "/editor_state") == "compiling";
+        self.wait_for("get_editor_state", json!({}), compiling).await?;
+        self.show("read_console", json!({ "max_entries": 1 })).await?;
+
+        self.tests_over_a_reload().await?;
+        self.tests_cancelled().await?;
+
+        chapter("6. A mistake is told apart from a mishap");
+        let refused = self.raw_call("read_console", json!({ "max_entries": 0 })).await?;
+        say("agent", &format!("read_console -> {}", at(&refused, "/error/code")));
+        let ran = at(&refused, "/error/details/execution_guarantee");
+        say("", &format!("{} ({ran})", at(&refused, "/error/message")));
+        Ok(())
+    }
+
+    async fn tests_over_a_reload(&self) -> Result<(), String> {
+        chapter("4. A test run, with a compile and a domain reload in the middle of it");
+        let job = self.show("run_tests", json!({})).await?;
+        let id = at(&job, "/job_id");
+        say("", &format!("{id} is {}", at(&job, "/state")));
+        tokio::time::sleep(Duration::from_millis(700)).await;
+        self.order("compile 1s").await;
+        let arguments = json!({ "job_id": id, "wait_ms": 20_000 });
+        let ended = self.wait_for("get_job_status", arguments, has_ended).await?;
+        let count = |name: &str| at(&ended, &format!("/result/summary/{name}"));
+        let line = format!(
+            "get_job_status -> {}: {} tests, {} passed, {} failed",
+            at(&ended, "/state"),
+            count("total"),
+            count("passed"),
+            count("failed")
+        );
+        say("agent", &line);
+        for test in items(&ended, "/result/failed_tests") {
+            say("", &format!("{}: {}", at(test, "/name"), at(test, "/message")));
+        }
+        Ok(())
+    }
+
+    async fn tests_cancelled(&self) -> Result<(), String> {
+        chapter("5. Another run, cancelled");
+        let job = self.show("run_tests", json!({ "mode": "edit" })).await?;
+        let id = at(&job, "/job_id");
+        // It is in Unity's hands when Unity has said how far it is.
+        let arguments = json!({ "job_id": id });
+        let begun = |job: &Json| at(job, "/progress/total") == "15";
+        self.wait_for("get_job_status", arguments.clone(), begun).await?;
+        let cancel = self.show("cancel_job", arguments).await?;
+        say("", &at(&cancel, "/status"));
+        let arguments = json!({ "job_id": id, "wait_ms": 5_000 });
+        let ended = self.wait_for("get_job_status", arguments, has_ended).await?;
+        say("agent", &format!("get_job_status -> {}", at(&ended, "/state")));
+        Ok(())
+    }
+
+    /// Calls until the answer is as wanted.
+    async fn wait_for(
+        &self,
+        tool: &str,
+        arguments: Json,
+        wanted: impl Fn(&Json) -> bool,
+    ) -> Result<Json, String> {
+        loop {
+            let answer = self.call(tool, arguments.clone()).await?;
+            if wanted(&answer) {
+                return Ok(answer);
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// The structured answer, or the error object as a problem.
+    async fn call(&self, tool: &str, arguments: Json) -> Result<Json, String> {
+        let answer = self.raw_call(tool, arguments).await?;
+        match answer.get("error") {
+            Some(error) if error.get("details").is_some() => Err(format!("{tool}: {error}")),
+            Some(_) | None => Ok(answer),
+        }
+    }
+
+    async fn raw_call(&self, tool: &str, arguments: Json) -> Result<Json, String> {
+        let arguments: JsonObject = arguments.as_object().cloned().unwrap_or_default();
+        let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
+        let result = self.agent.call_tool(params).await.map_err(|error| error.to_string())?;
+        let text = result.content.first().and_then(|content| content.as_text());
+        let text = text.map(|content| content.text.as_str()).unwrap_or_default();
+        serde_json::from_str(text).map_err(|error| format!("{tool}: {error}"))
+    }
+
+    async fn show(&self, tool: &str, arguments: Json) -> Result<Json, String> {
+        let began = tokio::time::Instant::now();
+        let answer = self.call(tool, arguments).await?;
+        say("agent", &format!("{tool} -> answered after {} ms", began.elapsed().as_millis()));
+        Ok(answer)
+    }
+
+    async fn order(&self, words: &str) {
+        if let Ok(command) = Command::parse(words) {
+            // A mock that has ended shows in the calls that follow.
+            self.orders.send(Order::Do(command)).await.unwrap_or_default();
+        }
+    }
+
+    async fn stay(self) -> Result<(), String> {
+        let url = format!("http://127.0.0.1:{}/mcp", self.port);
+        tell("\nServer and mock Unity stay until Ctrl-C. Connect your own agent:");
+        tell(&format!("  claude mcp add --transport http unity {url}"));
+        tell(&format!("  codex mcp add unity --url {url}"));
+        tell(&format!(
+            "  {}",
+            json!({ "mcpServers": { "unity": { "type": "http", "url": url } } })
+        ));
+        tokio::signal::ctrl_c().await.map_err(|error| error.to_string())?;
+        self.end().await
+    }
+
+    /// What Unity has in its books is the proof.
+    async fn end(mut self) -> Result<(), String> {
+        self.orders.send(Order::Quit).await.unwrap_or_default();
+        let books = self.unity.await.map_err(|error| error.to_string())?;
+        tell(&format!(
+            "\nUnity's own books: {} requests arrived, {} were calls that ran, {} arrived twice, at most {} at a time.",
+            books.arrived.len(),
+            books.executed.len(),
+            books.sent_twice().len(),
+            books.unanswered_max
+        ));
+        self.agent.cancel().await.map_err(|error| error.to_string())?;
+        let ended = self.server.wait().await.map_err(|error| error.to_string())?;
+        if !ended.success() {
+            return Err(format!("the server ended with {ended}"));
+        }
+        Ok(())
+    }
+}
+
+async fn play_unity(port: u16, orders: mpsc::Receiver<Order>) -> Books {
+    let settings =
+        Settings { reload_time: Some(Duration::from_millis(1_500)), ..Settings::default() };
+    let mut unity = MockEditor::new(settings);
+    let tap = |_: Duration, passing: Passing<'_>| match passing {
+        Passing::Tell(line) => say("Unity", line),
+        Passing::Connected => say("Unity", "connected"),
+        Passing::Gone => say("Unity", "its socket is gone"),
+        Passing::ToServer(_)
+        | Passing::FromServer(_)
+        | Passing::Binary(_)
+        | Passing::DialFailed(_) => {}
+    };
+    session::run(&mut unity, port, || crate::dial(port), orders, tap).await;
+    unity.books().clone()
+}
+
+/// The server of this workspace, built as this program was; else the one that is installed.
+async fn find_server() -> Result<PathBuf, String> {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml");
+    if !workspace.exists() {
+        return Ok(PathBuf::from("unity-mcp"));
+    }
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut build = Process::new(cargo);
+    build.args(["build", "--package", "unity-mcp", "--message-format", "json-render-diagnostics"]);
+    build.arg("--manifest-path").arg(&workspace).stderr(Stdio::inherit());
+    if !cfg!(debug_assertions) {
+        build.arg("--release");
+    }
+    let built = build.output().await.map_err(|error| format!("cargo does not start: {error}"))?;
+    if !built.status.success() {
+        return Err("the server does not build".to_owned());
+    }
+    let messages = String::from_utf8_lossy(&built.stdout).into_owned();
+    let executable = messages.lines().find_map(|line| {
+        let message: Json = serde_json::from_str(line).ok()?;
+        message.get("executable")?.as_str().map(PathBuf::from)
+    });
+    executable.ok_or_else(|| "cargo does not say where the server is".to_owned())
+}
+
+fn free_port() -> Result<u16, String> {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").map_err(|error| error.to_string())?;
+    listener.local_addr().map(|address| address.port()).map_err(|error| error.to_string())
+}
+
+/// What stands at a place of an answer, in words.
+fn at(answer: &Json, place: &str) -> String {
+    match answer.pointer(place) {
+        None | Some(Json::Null) => String::new(),
+        Some(Json::String(text)) => printable(text, 200),
+        Some(other) => other.to_string(),
+    }
+}
+
+fn items<'a>(answer: &'a Json, place: &str) -> impl Iterator<Item = &'a Json> {
+    answer.pointer(place).and_then(Json::as_array).into_iter().flatten()
+}
+
+fn has_ended(job: &Json) -> bool {
+    !matches!(at(job, "/state").as_str(), "queued" | "running")
+}
+
+fn chapter(title: &str) {
+    tell(&format!("\n{title}"));
+}
+
+fn say(who: &str, what: &str) {
+    tell(&format!("  {who:>8}  {what}"));
+}
+
+/// The story goes on also if nobody listens.
+fn tell(line: &str) {
+    writeln!(std::io::stdout(), "{line}").unwrap_or_default();
+}

@@ -1,0 +1,131 @@
+//! What passes, shown as it does: readable on a terminal, plain when piped, JSON lines on request.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::time::Duration;
+
+use mock_unity::session::Passing;
+use protocol::{Json, printable};
+use serde_json::json;
+
+/// Characters of one frame.
+const FRAME_MAX: usize = 160;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Style {
+    Plain,
+    Coloured,
+    Json,
+}
+
+impl Style {
+    pub(crate) fn text() -> Self {
+        let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        if wanted && std::io::stdout().is_terminal() { Self::Coloured } else { Self::Plain }
+    }
+}
+
+pub(crate) struct Display {
+    style: Style,
+    /// Failed attempts to connect since the last that worked: only the first is shown.
+    failed: u64,
+}
+
+impl Display {
+    pub(crate) fn new(style: Style) -> Self {
+        Self { style, failed: 0 }
+    }
+
+    pub(crate) fn begin(&mut self, port: u16) {
+        if self.style != Style::Json {
+            write_line(&format!(
+                "mock-unity connects to ws://127.0.0.1:{port}/unity; type \"help\" or \"quit\""
+            ));
+        }
+    }
+
+    pub(crate) fn show(&mut self, at: Duration, passing: Passing<'_>) {
+        match passing {
+            Passing::DialFailed(_) => {
+                self.failed += 1;
+                if self.failed > 1 {
+                    return;
+                }
+            }
+            Passing::Connected => self.failed = 0,
+            Passing::ToServer(_)
+            | Passing::FromServer(_)
+            | Passing::Binary(_)
+            | Passing::Gone
+            | Passing::Tell(_) => {}
+        }
+        match self.style {
+            Style::Json => write_line(&json_line(at, passing).to_string()),
+            Style::Plain => write_line(&plain_line(at, passing)),
+            Style::Coloured => {
+                let colour = match passing {
+                    Passing::ToServer(text) | Passing::FromServer(text) if is_heartbeat(text) => {
+                        "2"
+                    }
+                    Passing::ToServer(_) | Passing::Binary(_) => "36",
+                    Passing::FromServer(_) => "32",
+                    Passing::Connected | Passing::Tell(_) => "33",
+                    Passing::Gone | Passing::DialFailed(_) => "31",
+                };
+                write_line(&format!("\u{1b}[{colour}m{}\u{1b}[0m", plain_line(at, passing)));
+            }
+        }
+    }
+}
+
+/// A stdout that is closed is not a reason to end: the server's side goes on.
+pub(crate) fn write_line(line: &str) {
+    writeln!(std::io::stdout(), "{line}").unwrap_or_default();
+}
+
+fn plain_line(at: Duration, passing: Passing<'_>) -> String {
+    let (sign, text) = match passing {
+        Passing::ToServer(frame) => ("->", brief(frame)),
+        Passing::FromServer(frame) => ("<-", brief(frame)),
+        Passing::Binary(bytes) => ("->", format!("binary frame of {bytes} bytes")),
+        Passing::Connected => ("==", "connected".to_owned()),
+        Passing::Gone => ("xx", "disconnected".to_owned()),
+        Passing::DialFailed(error) => {
+            ("xx", format!("no connection ({}); trying again", printable(error, FRAME_MAX)))
+        }
+        Passing::Tell(line) => ("..", printable(line, FRAME_MAX)),
+    };
+    format!("{:>9.3}  {sign}  {text}", at.as_secs_f64())
+}
+
+/// Type first, then what matters of the rest.
+fn brief(frame: &str) -> String {
+    let parsed: Option<Json> = serde_json::from_str(frame).ok();
+    let Some(Json::Object(mut fields)) = parsed else { return printable(frame, FRAME_MAX) };
+    fields.remove("protocol_version");
+    let kind = fields.remove("type");
+    let kind = kind.as_ref().and_then(Json::as_str).unwrap_or("?").to_owned();
+    let id = fields.remove("request_id");
+    let id = id.as_ref().and_then(Json::as_str).unwrap_or_default().to_owned();
+    let rest = if fields.is_empty() { String::new() } else { Json::Object(fields).to_string() };
+    let parts = [kind, id, rest];
+    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    printable(&parts.join(" "), FRAME_MAX)
+}
+
+fn is_heartbeat(frame: &str) -> bool {
+    frame.contains("\"type\":\"ping\"") || frame.contains("\"type\":\"pong\"")
+}
+
+fn json_line(at: Duration, passing: Passing<'_>) -> Json {
+    let frame = |text: &str| serde_json::from_str(text).unwrap_or_else(|_| Json::from(text));
+    let (kind, what) = match passing {
+        Passing::ToServer(text) => ("to_server", frame(text)),
+        Passing::FromServer(text) => ("from_server", frame(text)),
+        Passing::Binary(bytes) => ("binary", json!(bytes)),
+        Passing::Connected => ("connected", Json::Null),
+        Passing::Gone => ("disconnected", Json::Null),
+        Passing::DialFailed(error) => ("no_connection", json!(error)),
+        Passing::Tell(line) => ("tell", json!(line)),
+    };
+    json!({ "ms": u64::try_from(at.as_millis()).unwrap_or(u64::MAX), kind: what })
+}

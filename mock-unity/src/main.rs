@@ -1,0 +1,87 @@
+//! The program: connects to a server and plays the plugin, or shows the whole in a demo.
+
+mod cli;
+mod demo;
+mod display;
+mod prompt;
+
+use std::io::Write as _;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use mock_unity::session::{self, End, Order};
+use mock_unity::{Command, MockEditor, script};
+use tokio::net::TcpStream;
+use tokio::sync::mpsc;
+
+use cli::{Cli, Play};
+use display::Display;
+
+/// The server is gone, and the attempts to reach it are used up.
+const NO_SERVER: u8 = 3;
+
+fn main() -> ExitCode {
+    let ended = match Cli::read() {
+        Ok(cli) => run(cli),
+        Err(problem) => Err((2, problem)),
+    };
+    match ended {
+        Ok(()) => ExitCode::SUCCESS,
+        Err((code, problem)) => {
+            // If stderr is closed, the code says it.
+            writeln!(std::io::stderr(), "mock-unity: {problem}").unwrap_or_default();
+            ExitCode::from(code)
+        }
+    }
+}
+
+fn run(cli: Cli) -> Result<(), (u8, String)> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| (1, error.to_string()))?;
+    let ended = runtime.block_on(async {
+        match cli {
+            Cli::Play(play) => play_plugin(*play).await,
+            Cli::Demo(demo) => demo::run(demo).await.map_err(|problem| (1, problem)),
+        }
+    });
+    runtime.shutdown_background(); // A thread may be waiting for the next line of stdin.
+    ended
+}
+
+async fn play_plugin(play: Play) -> Result<(), (u8, String)> {
+    let port = play.port;
+    let mut editor = MockEditor::new(play.settings);
+    script::plan(&mut editor, play.script);
+    if let Some(every) = play.compile_every {
+        editor.plan(every, Some(every), Command::Compile(None));
+    }
+    if let Some(after) = play.drop_after {
+        editor.plan(after, None, Command::Drop(None));
+    }
+    let mut display = Display::new(play.display);
+    display.begin(port);
+    let (orders, received) = mpsc::channel(16);
+    prompt::start(orders.clone(), play.display);
+    tokio::spawn(async move {
+        if tokio::signal::ctrl_c().await.is_ok() {
+            orders.send(Order::Quit).await.unwrap_or_default();
+        }
+    });
+    let tap = |at: Duration, passing: session::Passing<'_>| display.show(at, passing);
+    match session::run(&mut editor, port, || dial(port), received, tap).await {
+        End::Quit => Ok(()),
+        End::GaveUp => {
+            let problem = format!(
+                "no unity-mcp answers at port {port}; start one with `unity-mcp --port {port}`"
+            );
+            Err((NO_SERVER, problem))
+        }
+    }
+}
+
+/// A connection to the server.
+async fn dial(port: u16) -> std::io::Result<TcpStream> {
+    let stream = TcpStream::connect(("127.0.0.1", port)).await?;
+    stream.set_nodelay(true)?;
+    Ok(stream)
+}

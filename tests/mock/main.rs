@@ -1,0 +1,21 @@
+//! The mock as its users meet it: the real program against the real server, flag by flag and word by
+//! word.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test may fail loudly anywhere, in its helpers too"
+)]
+
+#[expect(dead_code, reason = "shared with the tests of the server")]
+#[path = "../e2e/agent.rs"]
+mod agent;
+#[expect(dead_code, reason = "shared with the tests of the server")]
+#[path = "../e2e/harness.rs"]
+mod harness;
+mod mock;
+
+mod demo;
+mod flags;
+mod words;

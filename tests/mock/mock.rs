@@ -1,0 +1,100 @@
+//! A running mock, seen through its JSON lines.
+
+use std::io::Write;
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::Receiver;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::agent::HttpAgent;
+use crate::harness::{PATIENCE, Server, binary, lines};
+
+pub(crate) struct Mock {
+    pub(crate) process: Child,
+    stdin: Option<ChildStdin>,
+    stdout: Receiver<String>,
+    stderr: Receiver<String>,
+}
+
+impl Mock {
+    pub(crate) fn start(port: u16, flags: &[&str]) -> Self {
+        let port = port.to_string();
+        Self::run(&[&["--json", "--port", &port], flags].concat())
+    }
+
+    pub(crate) fn run(flags: &[&str]) -> Self {
+        let mut command = Command::new(binary("mock-unity"));
+        command.args(flags).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut process = command.spawn().unwrap();
+        let stdin = process.stdin.take();
+        let (stdout, stderr) = (lines(process.stdout.take()), lines(process.stderr.take()));
+        Self { process, stdin, stdout, stderr }
+    }
+
+    pub(crate) fn type_line(&mut self, words: &str) {
+        writeln!(self.stdin.as_mut().unwrap(), "{words}").unwrap();
+    }
+
+    /// The next line of stdout, `None` when it is closed.
+    pub(crate) fn line(&mut self) -> Option<String> {
+        match self.stdout.recv_timeout(PATIENCE) {
+            Ok(line) => Some(line),
+            Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => None,
+            Err(std::sync::mpsc::RecvTimeoutError::Timeout) => panic!("nothing was shown"),
+        }
+    }
+
+    /// The next thing that passes and is as wanted.
+    pub(crate) fn wait_for(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {
+        loop {
+            let line =
+                self.line().unwrap_or_else(|| panic!("the mock has ended: {:?}", self.complaint()));
+            let passing: Value = serde_json::from_str(&line).unwrap();
+            if wanted(&passing) {
+                return passing;
+            }
+        }
+    }
+
+    /// The next frame of this type that it sends.
+    pub(crate) fn sends(&mut self, kind: &str) -> Value {
+        self.wait_for(|passing| passing["to_server"]["type"] == kind)
+    }
+
+    pub(crate) fn shows(&mut self, kind: &str) -> Value {
+        self.wait_for(|passing| passing.get(kind).is_some())
+    }
+
+    pub(crate) fn complaint(&mut self) -> String {
+        self.stderr.recv_timeout(PATIENCE).unwrap_or_default()
+    }
+
+    pub(crate) fn end(&mut self) -> ExitStatus {
+        let began = Instant::now();
+        loop {
+            if let Some(status) = self.process.try_wait().unwrap() {
+                return status;
+            }
+            assert!(began.elapsed() < PATIENCE, "the mock does not end");
+            std::thread::sleep(Duration::from_millis(5)); // A process has no channel to wait on.
+        }
+    }
+}
+
+impl Drop for Mock {
+    fn drop(&mut self) {
+        // It may have ended already.
+        self.process.kill().unwrap_or_default();
+        self.process.wait().unwrap();
+    }
+}
+
+/// A server and a mock that is connected with it.
+pub(crate) fn connected(server_flags: &[&str], mock_flags: &[&str]) -> (Server, HttpAgent, Mock) {
+    let mut server = Server::start(server_flags);
+    let port = server.port();
+    let mut mock = Mock::start(port, mock_flags);
+    mock.wait_for(|passing| passing["from_server"]["type"] == "capability");
+    (server, HttpAgent { port }, mock)
+}
