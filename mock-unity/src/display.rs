@@ -26,21 +26,19 @@ impl Style {
 
 pub(crate) struct Display {
     style: Style,
+    port: u16,
     /// Failed attempts to connect since the last that worked: only the first is shown.
     failed: u64,
 }
 
 impl Display {
-    pub(crate) fn new(style: Style) -> Self {
-        Self { style, failed: 0 }
-    }
-
-    pub(crate) fn begin(&mut self, port: u16) {
-        if self.style != Style::Json {
+    pub(crate) fn new(style: Style, port: u16) -> Self {
+        if style != Style::Json {
             write_line(&format!(
                 "mock-unity connects to ws://127.0.0.1:{port}/unity; type \"help\" or \"quit\""
             ));
         }
+        Self { style, port, failed: 0 }
     }
 
     pub(crate) fn show(&mut self, at: Duration, passing: Passing<'_>) {
@@ -60,7 +58,7 @@ impl Display {
         }
         match self.style {
             Style::Json => write_line(&json_line(at, passing).to_string()),
-            Style::Plain => write_line(&plain_line(at, passing)),
+            Style::Plain => write_line(&self.plain_line(at, passing)),
             Style::Coloured => {
                 let colour = match passing {
                     Passing::ToServer(text) | Passing::FromServer(text) if is_heartbeat(text) => {
@@ -71,30 +69,32 @@ impl Display {
                     Passing::Connected | Passing::Tell(_) => "33",
                     Passing::Gone | Passing::DialFailed(_) => "31",
                 };
-                write_line(&format!("\u{1b}[{colour}m{}\u{1b}[0m", plain_line(at, passing)));
+                write_line(&format!("\u{1b}[{colour}m{}\u{1b}[0m", self.plain_line(at, passing)));
             }
         }
+    }
+
+    fn plain_line(&self, at: Duration, passing: Passing<'_>) -> String {
+        let (sign, text) = match passing {
+            Passing::ToServer(frame) => ("->", brief(frame)),
+            Passing::FromServer(frame) => ("<-", brief(frame)),
+            Passing::Binary(bytes) => ("->", format!("binary frame of {bytes} bytes")),
+            Passing::Connected => ("==", "connected".to_owned()),
+            Passing::Gone => ("xx", "disconnected".to_owned()),
+            Passing::DialFailed(error) => {
+                let (error, port) = (printable(error, FRAME_MAX), self.port);
+                let hint = format!("start a server with `unity-mcp --port {port}`");
+                ("xx", format!("no connection ({error}); trying again: {hint}"))
+            }
+            Passing::Tell(line) => ("..", printable(line, FRAME_MAX)),
+        };
+        format!("{:>9.3}  {sign}  {text}", at.as_secs_f64())
     }
 }
 
 /// A stdout that is closed is not a reason to end: the server's side goes on.
 pub(crate) fn write_line(line: &str) {
     writeln!(std::io::stdout(), "{line}").unwrap_or_default();
-}
-
-fn plain_line(at: Duration, passing: Passing<'_>) -> String {
-    let (sign, text) = match passing {
-        Passing::ToServer(frame) => ("->", brief(frame)),
-        Passing::FromServer(frame) => ("<-", brief(frame)),
-        Passing::Binary(bytes) => ("->", format!("binary frame of {bytes} bytes")),
-        Passing::Connected => ("==", "connected".to_owned()),
-        Passing::Gone => ("xx", "disconnected".to_owned()),
-        Passing::DialFailed(error) => {
-            ("xx", format!("no connection ({}); trying again", printable(error, FRAME_MAX)))
-        }
-        Passing::Tell(line) => ("..", printable(line, FRAME_MAX)),
-    };
-    format!("{:>9.3}  {sign}  {text}", at.as_secs_f64())
 }
 
 /// Type first, then what matters of the rest.

@@ -58,8 +58,7 @@ async fn play_plugin(play: Play) -> Result<(), (u8, String)> {
     if let Some(after) = play.drop_after {
         editor.plan(after, None, Command::Drop(None));
     }
-    let mut display = Display::new(play.display);
-    display.begin(port);
+    let mut display = Display::new(play.display, port);
     let (orders, received) = mpsc::channel(16);
     prompt::start(orders.clone(), play.display);
     tokio::spawn(async move {
