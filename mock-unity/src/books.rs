@@ -10,8 +10,10 @@ pub struct Books {
     pub arrived: Vec<Arrival>,
     /// Every `execute` and `submit_job` that ran, in order.
     pub executed: Vec<Execution>,
-    /// Most requests that had arrived and were not answered at one time.
+    /// Most requests that had arrived on one connection and were not answered.
     pub unanswered_max: usize,
+    /// Frames that are no message of the server.
+    pub not_understood: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

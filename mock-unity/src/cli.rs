@@ -1,9 +1,9 @@
 //! The command line.
 
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, value_parser};
 use mock_unity::script::{self, Step};
 use mock_unity::{CancelPolicy, PongPolicy, Reconnect, Settings, Suite, parse_duration};
 
@@ -52,11 +52,12 @@ pub(crate) struct Demo {
 #[derive(Args)]
 struct TypedPlay {
     /// Port of the server on 127.0.0.1
-    #[arg(long, value_name = "N", default_value_t = 8091)]
+    #[arg(long, value_name = "N", default_value_t = 8091, value_parser = value_parser!(u16).range(1..))]
     port: u16,
-    /// Where all chance comes from (the jitter of reconnects, the names of Editor and session)
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
+    /// Where all chance comes from: the jitter of reconnects, the names of Editor and session
+    /// [default: another one each time]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
     /// Compile again and again
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     compile_every: Option<Duration>,
@@ -135,7 +136,7 @@ impl TypedPlay {
         let suite = self.tests.map(|path| read(&path, Suite::from_yaml)).transpose()?;
         let script = self.script.map(|path| read(&path, script::parse)).transpose()?;
         let settings = Settings {
-            seed: self.seed,
+            seed: self.seed.unwrap_or_else(fresh_seed),
             names_itself: !self.no_names,
             tools: self.tools,
             pong: if self.no_pong { PongPolicy::Never } else { PongPolicy::After(self.pong_delay) },
@@ -160,6 +161,12 @@ impl TypedPlay {
             display: if self.json { Style::Json } else { Style::text() },
         })
     }
+}
+
+/// Two mocks are two Editors, and one that is started again does not know what it was asked before.
+fn fresh_seed() -> u64 {
+    let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    (time.as_millis() as u64).wrapping_mul(0x1_0000) ^ u64::from(std::process::id())
 }
 
 fn read<T>(path: &PathBuf, parse: impl Fn(&str) -> Result<T, String>) -> Result<T, String> {

@@ -111,9 +111,11 @@ fn split(line: &str) -> (&str, &str) {
 
 fn unknown_word(word: &str) -> String {
     let words = WORDS.iter().map(|(known, _, _)| *known).chain(["status", "help", "quit"]);
-    let nearest = words.min_by_key(|known| strsim::damerau_levenshtein(word, known));
-    let hint = nearest.map(|nearest| format!("; did you mean {nearest}?")).unwrap_or_default();
-    format!("there is no word \"{}\"{hint}", protocol::printable(word, 40))
+    let distance = |known: &str| strsim::damerau_levenshtein(word, known);
+    let nearest = words.min_by_key(|known| distance(known)).filter(|known| distance(known) <= 3);
+    let hint =
+        nearest.map_or("type help to see them".to_owned(), |near| format!("did you mean {near}?"));
+    format!("there is no word \"{}\"; {hint}", protocol::printable(word, 40))
 }
 
 fn nothing(rest: &str, command: Command) -> Result<Command, String> {

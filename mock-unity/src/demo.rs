@@ -1,6 +1,5 @@
 //! The demo: a real server, a mock Unity and a real MCP client, told as a story.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
@@ -12,11 +11,17 @@ use rmcp_client::model::{CallToolRequestParams, JsonObject, ProgressNotification
 use rmcp_client::service::{NotificationContext, RunningService};
 use rmcp_client::{ClientHandler, RoleClient, ServiceExt};
 use serde_json::json;
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
 use tokio::process::{Child, Command as Process};
 use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, yield_now};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::cli::Demo;
+use crate::display::write_line;
+
+/// Nothing here takes so long, unless it never comes.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The agent: shows the progress it is told of.
 struct Agent;
@@ -45,10 +50,10 @@ pub(crate) async fn run(demo: Demo) -> Result<(), String> {
         Some(program) => program,
         None => find_server().await?,
     };
-    tell(
+    write_line(
         "unity-mcp stands between AI agents and the Unity Editor. Watch it keep its promises while a",
     );
-    tell(
+    write_line(
         "(mock) Unity compiles and reloads: no call is lost, none runs twice, and nobody has to poll.",
     );
     let stage = Stage::set(&program).await?;
@@ -56,8 +61,8 @@ pub(crate) async fn run(demo: Demo) -> Result<(), String> {
     if demo.stay {
         stage.stay().await?;
     } else {
-        tell("\nThat was it. Keep it running and connect your own agent:");
-        tell("  cargo run --release -p mock-unity -- demo --stay");
+        write_line("\nThat was it. Keep it running and connect your own agent:");
+        write_line("  cargo run --release -p mock-unity -- demo --stay");
         stage.end().await?;
     }
     Ok(())
@@ -65,17 +70,20 @@ pub(crate) async fn run(demo: Demo) -> Result<(), String> {
 
 impl Stage {
     async fn set(program: &Path) -> Result<Self, String> {
-        let port = free_port()?;
         let mut server = Process::new(program)
-            .args(["--stdio", "--log-level", "error", "--port", &port.to_string()])
+            .args(["--stdio", "--port", "0"])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
             .kill_on_drop(true)
             .spawn()
             .map_err(|error| format!("{} does not start: {error}", program.display()))?;
         let streams = server.stdout.take().zip(server.stdin.take());
         let streams = streams.ok_or("the server has no stdio")?;
-        let agent = Agent.serve(streams).await;
+        let log = server.stderr.take().ok_or("the server has no log")?;
+        let silent = |_| "the server does not say anything".to_owned();
+        let port = timeout(PATIENCE, port_in(log)).await.map_err(silent)??;
+        let agent = timeout(PATIENCE, Agent.serve(streams)).await.map_err(silent)?;
         let agent = agent.map_err(|error| format!("the server does not speak MCP: {error}"))?;
         let (orders, received) = mpsc::channel(16);
         let unity = tokio::spawn(play_unity(port, received));
@@ -101,8 +109,9 @@ impl Stage {
 
         chapter("3. Unity compiles; the agent calls anyway, and the call waits by itself");
         self.order("compile 2s").await;
-        let compiling = |state: &Json| at(state, "/editor_state") == "compiling";
-        self.wait_for("get_editor_state", json!({}), compiling).await?;
+        let busy = |state: &Json| at(state, "/editor_state") != "ready";
+        // On a slow machine it may be over before it is seen: then there is nothing to wait for.
+        self.wait_at_most(Duration::from_secs(1), "get_editor_state", json!({}), busy).await?;
         self.show("read_console", json!({ "max_entries": 1 })).await?;
 
         self.tests_over_a_reload().await?;
@@ -121,7 +130,7 @@ impl Stage {
         let job = self.show("run_tests", json!({})).await?;
         let id = at(&job, "/job_id");
         say("", &format!("{id} is {}", at(&job, "/state")));
-        tokio::time::sleep(Duration::from_millis(700)).await;
+        sleep(Duration::from_millis(700)).await;
         self.order("compile 1s").await;
         let arguments = json!({ "job_id": id, "wait_ms": 20_000 });
         let ended = self.wait_for("get_job_status", arguments, has_ended).await?;
@@ -146,7 +155,7 @@ impl Stage {
         let id = at(&job, "/job_id");
         // It is in Unity's hands when Unity has said how far it is.
         let arguments = json!({ "job_id": id });
-        let begun = |job: &Json| at(job, "/progress/total") == "15";
+        let begun = |job: &Json| at(job, "/progress/total") == "15" || has_ended(job);
         self.wait_for("get_job_status", arguments.clone(), begun).await?;
         let cancel = self.show("cancel_job", arguments).await?;
         say("", &at(&cancel, "/status"));
@@ -163,13 +172,26 @@ impl Stage {
         arguments: Json,
         wanted: impl Fn(&Json) -> bool,
     ) -> Result<Json, String> {
-        loop {
+        let answer = self.wait_at_most(PATIENCE, tool, arguments, wanted).await?;
+        answer.ok_or_else(|| format!("{tool} did not show in time what it should"))
+    }
+
+    async fn wait_at_most(
+        &self,
+        patience: Duration,
+        tool: &str,
+        arguments: Json,
+        wanted: impl Fn(&Json) -> bool,
+    ) -> Result<Option<Json>, String> {
+        let began = Instant::now();
+        while began.elapsed() < patience {
             let answer = self.call(tool, arguments.clone()).await?;
             if wanted(&answer) {
-                return Ok(answer);
+                return Ok(Some(answer));
             }
-            tokio::time::sleep(Duration::from_millis(50)).await;
+            sleep(Duration::from_millis(50)).await;
         }
+        Ok(None)
     }
 
     /// The structured answer, or the error object as a problem.
@@ -191,7 +213,7 @@ impl Stage {
     }
 
     async fn show(&self, tool: &str, arguments: Json) -> Result<Json, String> {
-        let began = tokio::time::Instant::now();
+        let began = Instant::now();
         let answer = self.call(tool, arguments).await?;
         say("agent", &format!("{tool} -> answered after {} ms", began.elapsed().as_millis()));
         Ok(answer)
@@ -205,15 +227,18 @@ impl Stage {
     }
 
     async fn stay(self) -> Result<(), String> {
+        let interrupt = tokio::spawn(tokio::signal::ctrl_c());
+        yield_now().await; // It is listened for before anybody is told to press it.
         let url = format!("http://127.0.0.1:{}/mcp", self.port);
-        tell("\nServer and mock Unity stay until Ctrl-C. Connect your own agent:");
-        tell(&format!("  claude mcp add --transport http unity {url}"));
-        tell(&format!("  codex mcp add unity --url {url}"));
-        tell(&format!(
+        write_line("\nServer and mock Unity stay until Ctrl-C. Connect your own agent:");
+        write_line(&format!("  claude mcp add --transport http unity {url}"));
+        write_line(&format!("  codex mcp add unity --url {url}"));
+        write_line(&format!(
             "  {}",
             json!({ "mcpServers": { "unity": { "type": "http", "url": url } } })
         ));
-        tokio::signal::ctrl_c().await.map_err(|error| error.to_string())?;
+        // Whatever the handler says, it is over.
+        drop(interrupt.await);
         self.end().await
     }
 
@@ -221,7 +246,7 @@ impl Stage {
     async fn end(mut self) -> Result<(), String> {
         self.orders.send(Order::Quit).await.unwrap_or_default();
         let books = self.unity.await.map_err(|error| error.to_string())?;
-        tell(&format!(
+        write_line(&format!(
             "\nUnity's own books: {} requests arrived, {} were calls that ran, {} arrived twice, at most {} at a time.",
             books.arrived.len(),
             books.executed.len(),
@@ -279,9 +304,19 @@ async fn find_server() -> Result<PathBuf, String> {
     executable.ok_or_else(|| "cargo does not say where the server is".to_owned())
 }
 
-fn free_port() -> Result<u16, String> {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").map_err(|error| error.to_string())?;
-    listener.local_addr().map(|address| address.port()).map_err(|error| error.to_string())
+/// The port the server says that it listens on. The rest of its log is read and not shown.
+async fn port_in(log: impl AsyncRead + Unpin + Send + 'static) -> Result<u16, String> {
+    let mut lines = BufReader::new(log).lines();
+    let mut seen = Vec::new();
+    while let Ok(Some(line)) = lines.next_line().await {
+        let after = line.split("http://127.0.0.1:").nth(1).and_then(|rest| rest.split('/').next());
+        if let Some(port) = after.and_then(|port| port.parse().ok()) {
+            tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+            return Ok(port);
+        }
+        seen.push(line);
+    }
+    Err(format!("the server ended at once: {}", printable(&seen.join(" | "), 400)))
 }
 
 /// What stands at a place of an answer, in words.
@@ -302,14 +337,9 @@ fn has_ended(job: &Json) -> bool {
 }
 
 fn chapter(title: &str) {
-    tell(&format!("\n{title}"));
+    write_line(&format!("\n{title}"));
 }
 
 fn say(who: &str, what: &str) {
-    tell(&format!("  {who:>8}  {what}"));
-}
-
-/// The story goes on also if nobody listens.
-fn tell(line: &str) {
-    writeln!(std::io::stdout(), "{line}").unwrap_or_default();
+    write_line(&format!("  {who:>8}  {what}"));
 }

@@ -1,6 +1,8 @@
 //! What passes, shown as it does: readable on a terminal, plain when piped, JSON lines on request.
 
 use std::io::{IsTerminal as _, Write as _};
+use std::sync::OnceLock;
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::Duration;
 
 use mock_unity::session::Passing;
@@ -9,6 +11,9 @@ use serde_json::json;
 
 /// Characters of one frame.
 const FRAME_MAX: usize = 160;
+/// Lines that wait to be written; what does not fit is left out.
+const WAITING_MAX: usize = 10_000;
+const FLUSH_MAX: Duration = Duration::from_millis(500);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
@@ -27,6 +32,8 @@ impl Style {
 pub(crate) struct Display {
     style: Style,
     port: u16,
+    /// The last thing that went wrong with the connection.
+    pub(crate) problem: String,
     /// Failed attempts to connect since the last that worked: only the first is shown.
     failed: u64,
 }
@@ -38,23 +45,21 @@ impl Display {
                 "mock-unity connects to ws://127.0.0.1:{port}/unity; type \"help\" or \"quit\""
             ));
         }
-        Self { style, port, failed: 0 }
+        Self { style, port, problem: String::new(), failed: 0 }
     }
 
     pub(crate) fn show(&mut self, at: Duration, passing: Passing<'_>) {
         match passing {
-            Passing::DialFailed(_) => {
+            Passing::DialFailed(error) => {
+                self.problem = printable(error, FRAME_MAX);
                 self.failed += 1;
                 if self.failed > 1 {
                     return;
                 }
             }
             Passing::Connected => self.failed = 0,
-            Passing::ToServer(_)
-            | Passing::FromServer(_)
-            | Passing::Binary(_)
-            | Passing::Gone
-            | Passing::Tell(_) => {}
+            Passing::Tell(line) => self.problem = printable(line, FRAME_MAX),
+            Passing::ToServer(_) | Passing::FromServer(_) | Passing::Binary(_) | Passing::Gone => {}
         }
         match self.style {
             Style::Json => write_line(&json_line(at, passing).to_string()),
@@ -83,8 +88,8 @@ impl Display {
             Passing::Gone => ("xx", "disconnected".to_owned()),
             Passing::DialFailed(error) => {
                 let (error, port) = (printable(error, FRAME_MAX), self.port);
-                let hint = format!("start a server with `unity-mcp --port {port}`");
-                ("xx", format!("no connection ({error}); trying again: {hint}"))
+                let hint = format!("is a server there? `unity-mcp --port {port}` starts one");
+                ("xx", format!("no connection ({error}); {hint}"))
             }
             Passing::Tell(line) => ("..", printable(line, FRAME_MAX)),
         };
@@ -92,9 +97,38 @@ impl Display {
     }
 }
 
-/// A stdout that is closed is not a reason to end: the server's side goes on.
+enum Item {
+    Line(String),
+    Flush(SyncSender<()>),
+}
+
+/// Written by a thread of its own: a stdout that is closed or that nobody reads does not stop the mock.
+fn items() -> &'static SyncSender<Item> {
+    static ITEMS: OnceLock<SyncSender<Item>> = OnceLock::new();
+    ITEMS.get_or_init(|| {
+        let (items, waiting) = sync_channel(WAITING_MAX);
+        std::thread::spawn(move || {
+            for item in waiting {
+                match item {
+                    Item::Line(line) => writeln!(std::io::stdout(), "{line}").unwrap_or_default(),
+                    Item::Flush(done) => done.send(()).unwrap_or_default(),
+                }
+            }
+        });
+        items
+    })
+}
+
 pub(crate) fn write_line(line: &str) {
-    writeln!(std::io::stdout(), "{line}").unwrap_or_default();
+    items().try_send(Item::Line(line.to_owned())).unwrap_or_default();
+}
+
+/// Waits until the last lines are written, but not for ever.
+pub(crate) fn flush() {
+    let (done, written) = sync_channel(1);
+    if items().try_send(Item::Flush(done)).is_ok() {
+        written.recv_timeout(FLUSH_MAX).unwrap_or_default();
+    }
 }
 
 /// Type first, then what matters of the rest.

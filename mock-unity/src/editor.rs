@@ -4,7 +4,7 @@
 mod answers;
 mod jobs;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 use protocol::{
@@ -69,9 +69,14 @@ pub struct MockEditor {
     inbox: VecDeque<ToUnity>,
     /// What it is at, and until when.
     working: Option<(Duration, ToUnity)>,
-    /// Frames that are not sent yet: late ones, and results that wait for a socket.
-    later: Vec<(Duration, String)>,
-    unsent: Vec<String>,
+    /// What is said later on purpose.
+    later: Vec<(Duration, Later)>,
+    /// Answers that wait for a connection that is welcome.
+    unsent: Vec<Answer>,
+    /// Requests of this connection without an answer.
+    unanswered: BTreeSet<RequestId>,
+    /// Since when the main thread gets to nothing.
+    stopped_at: Option<Duration>,
     spoilt: VecDeque<Misanswer>,
     lie: Option<JobState>,
     jobs: Jobs,
@@ -127,6 +132,19 @@ struct Counts {
     seq: u64,
 }
 
+#[derive(Clone, Debug)]
+enum Later {
+    Pong,
+    Answer(Answer),
+}
+
+/// A frame that answers a request, if it is addressed to one. Answers alone outlive a connection.
+#[derive(Clone, Debug)]
+struct Answer {
+    to: Option<RequestId>,
+    frame: String,
+}
+
 /// What becomes due.
 enum Due {
     Activity,
@@ -151,6 +169,8 @@ impl MockEditor {
             working: None,
             later: Vec::new(),
             unsent: Vec::new(),
+            unanswered: BTreeSet::new(),
+            stopped_at: None,
             spoilt: VecDeque::new(),
             lie: None,
             jobs: Jobs::default(),
@@ -163,6 +183,7 @@ impl MockEditor {
 
     /// Has a command done at a time, and from then on again and again if `every` says so.
     pub fn plan(&mut self, at: Duration, every: Option<Duration>, command: Command) {
+        let every = every.map(|every| every.max(Duration::from_millis(1)));
         self.agenda.push(Appointment { at, every, command });
     }
 
@@ -194,19 +215,23 @@ impl MockEditor {
     }
 
     pub fn handle(&mut self, now: Duration, input: Input) -> Vec<Output> {
+        // An attempt to connect began before whatever has become due meanwhile.
+        match (&input, self.link) {
+            (Input::Connected, Link::Dialing) => self.on_connected(),
+            (Input::DialFailed, Link::Dialing) => self.on_away(now, None),
+            (_, Link::Away { .. } | Link::Dialing | Link::Open { .. } | Link::GivenUp) => {}
+        }
         self.expire(now);
-        match input {
-            Input::Connected => self.on_connected(),
-            Input::DialFailed => self.on_away(now, None),
-            Input::Closed => {
-                if matches!(self.link, Link::Open { .. }) {
-                    self.tell("the server closed the connection");
-                    self.on_away(now, None);
-                }
+        match (input, self.link) {
+            (Input::Closed, Link::Open { .. }) => {
+                self.tell("the connection is lost");
+                self.on_away(now, None);
             }
-            Input::Frame(text) => self.on_frame(now, &text),
-            Input::Do(command) => self.obey(now, command),
-            Input::Tick => {}
+            (Input::Frame(text), Link::Open { .. }) => self.on_frame(now, &text),
+            (Input::Do(command), _) => self.obey(now, command),
+            // Of a connection that is not there any more.
+            (Input::Closed | Input::Frame(_), _)
+            | (Input::Connected | Input::DialFailed | Input::Tick, _) => {}
         }
         self.work(now);
         std::mem::take(&mut self.outputs)
@@ -250,10 +275,10 @@ impl MockEditor {
                     self.link = Link::Dialing;
                     self.outputs.push(Output::Dial);
                 }
-                Due::Later(index) => {
-                    let (_, frame) = self.later.remove(index);
-                    self.send_text(frame);
-                }
+                Due::Later(index) => match self.later.remove(index).1 {
+                    Later::Pong => self.say_pong(),
+                    Later::Answer(answer) => self.send_answer(answer),
+                },
                 Due::Appointment(index) => self.on_appointment(at, index),
             }
             self.work(at);
@@ -284,16 +309,24 @@ impl MockEditor {
 
     fn become_ready(&mut self, now: Duration) {
         self.activity = Activity::Ready;
-        self.go_on(now);
+        self.set_pace(now);
         self.say_status();
     }
 
-    /// The main thread may be free again.
-    fn go_on(&mut self, now: Duration) {
-        if let Some((until, _)) = &mut self.working {
-            *until = now.max(*until); // It stood still meanwhile.
+    /// What the main thread is at goes on, or stands still.
+    fn set_pace(&mut self, now: Duration) {
+        let goes_on = self.can_work();
+        match (goes_on, self.stopped_at) {
+            (false, None) => self.stopped_at = Some(now),
+            (true, Some(stopped_at)) => {
+                self.stopped_at = None;
+                if let Some((until, _)) = &mut self.working {
+                    *until += now.saturating_sub(stopped_at);
+                }
+            }
+            (true, None) | (false, Some(_)) => {}
         }
-        self.jobs.set_pace(now, self.can_work());
+        self.jobs.set_pace(now, goes_on);
     }
 
     // What it is told.
@@ -340,7 +373,7 @@ impl MockEditor {
             Command::Stale => self.say_stale_status(),
             Command::Say(text) => self.send_text(text),
         }
-        self.jobs.set_pace(now, self.can_work());
+        self.set_pace(now);
     }
 
     /// The socket goes without a word, as it does when a domain is unloaded. Jobs are kept, for a
@@ -358,6 +391,8 @@ impl MockEditor {
         self.tell(&format!("the Editor has ended and starts again in {}", show_duration(time)));
         self.activity = Activity::Ended { until: now + time };
         self.stuck = None;
+        self.spoilt.clear();
+        self.lie = None;
         self.forget_requests();
         self.jobs.forget();
         self.console = Console::sample();
@@ -384,14 +419,21 @@ impl MockEditor {
         if matches!(self.link, Link::Open { .. } | Link::Dialing) {
             self.outputs.push(how);
         }
+        self.lose_connection();
         self.link = Link::Away { dial_at };
         self.counts.failed_dials = 0;
+    }
+
+    /// Pongs belong to their connection, and so do requests as far as the server is concerned.
+    fn lose_connection(&mut self) {
+        self.later.retain(|(_, later)| matches!(later, Later::Answer(_)));
+        self.unanswered.clear();
     }
 
     fn resume(&mut self, now: Duration) {
         if self.stuck.take().is_some() {
             self.tell("the main thread goes on");
-            self.go_on(now);
+            self.set_pace(now);
         }
     }
 
@@ -420,6 +462,7 @@ impl MockEditor {
 
     /// The connection is lost or was not made: another attempt follows, later and later.
     fn on_away(&mut self, now: Duration, at_least: Option<Duration>) {
+        self.lose_connection();
         let failed = self.counts.failed_dials;
         let wait = backoff::wait(failed, &mut self.chance).max(at_least.unwrap_or_default());
         self.counts.failed_dials += 1;
@@ -434,6 +477,7 @@ impl MockEditor {
 
     fn on_frame(&mut self, now: Duration, text: &str) {
         let Ok(frame) = codec::decode::<ToUnity>(text.as_bytes()) else {
+            self.books.not_understood += 1;
             self.tell("a frame that the plugin does not understand");
             return;
         };
@@ -441,8 +485,8 @@ impl MockEditor {
             ToUnity::Hello(_) => {
                 self.link = Link::Open { welcome: true };
                 self.counts.failed_dials = 0;
-                for frame in std::mem::take(&mut self.unsent) {
-                    self.outputs.push(Output::Send(frame));
+                for answer in std::mem::take(&mut self.unsent) {
+                    self.send_answer(answer);
                 }
             }
             ToUnity::Capability(_) => {}
@@ -463,25 +507,27 @@ impl MockEditor {
 
     /// Answered beside the main thread: a pong does not show that anything runs.
     fn on_ping(&mut self, now: Duration) {
-        let PongPolicy::After(delay) = self.settings.pong else { return };
+        match self.settings.pong {
+            PongPolicy::Never => {}
+            PongPolicy::After(Duration::ZERO) => self.say_pong(),
+            PongPolicy::After(delay) => self.later.push((now + delay, Later::Pong)),
+        }
+    }
+
+    fn say_pong(&mut self) {
         self.counts.seq += 1;
         let pong = Pong { editor_state: Some(self.state()), seq: Some(self.counts.seq) };
-        let frame = codec::encode(&FromUnity::Pong(pong));
-        if delay.is_zero() {
-            self.send_text(frame);
-        } else {
-            self.later.push((now + delay, frame));
-        }
+        self.say(&FromUnity::Pong(pong));
     }
 
     fn take_in(&mut self, now: Duration, frame: ToUnity) {
         if let Some((request_id, client_request_id, what)) = answers::label(&frame) {
+            self.unanswered.insert(request_id.clone());
             let arrival = Arrival { at: now, request_id, client_request_id, what };
             self.books.arrived.push(arrival);
         }
         self.inbox.push_back(frame);
-        let unanswered = self.inbox.len() + usize::from(self.working.is_some());
-        self.books.unanswered_max = self.books.unanswered_max.max(unanswered);
+        self.books.unanswered_max = self.books.unanswered_max.max(self.unanswered.len());
     }
 
     // Saying things.
@@ -504,11 +550,9 @@ impl MockEditor {
     }
 
     fn say_status(&mut self) {
-        if matches!(self.link, Link::Open { .. }) {
-            self.counts.seq += 1;
-            let status = EditorStatus { state: self.state(), seq: self.counts.seq };
-            self.say(&FromUnity::EditorStatus(status));
-        }
+        self.counts.seq += 1;
+        let status = EditorStatus { state: self.state(), seq: self.counts.seq };
+        self.say(&FromUnity::EditorStatus(status));
     }
 
     fn say_stale_status(&mut self) {
@@ -520,11 +564,22 @@ impl MockEditor {
         self.send_text(codec::encode(message));
     }
 
-    /// On whichever socket there is; what finds none is said on the next.
+    /// On the socket that there is, or not at all.
     fn send_text(&mut self, frame: String) {
-        match self.link {
-            Link::Open { .. } => self.outputs.push(Output::Send(frame)),
-            Link::Away { .. } | Link::Dialing | Link::GivenUp => self.unsent.push(frame),
+        if matches!(self.link, Link::Open { .. }) {
+            self.outputs.push(Output::Send(frame));
+        }
+    }
+
+    /// On whichever connection is welcome; what finds none is said on the next.
+    fn send_answer(&mut self, answer: Answer) {
+        if self.link == (Link::Open { welcome: true }) {
+            if let Some(id) = &answer.to {
+                self.unanswered.remove(id);
+            }
+            self.outputs.push(Output::Send(answer.frame));
+        } else {
+            self.unsent.push(answer);
         }
     }
 

@@ -9,7 +9,7 @@ use std::io::Write as _;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use mock_unity::session::{self, End, Order};
+use mock_unity::session::{self, End};
 use mock_unity::{Command, MockEditor, script};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
@@ -25,6 +25,7 @@ fn main() -> ExitCode {
         Ok(cli) => run(cli),
         Err(problem) => Err((2, problem)),
     };
+    display::flush();
     match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err((code, problem)) => {
@@ -63,16 +64,14 @@ async fn play_plugin(play: Play) -> Result<(), (u8, String)> {
     prompt::start(orders.clone(), play.display);
     tokio::spawn(async move {
         if tokio::signal::ctrl_c().await.is_ok() {
-            orders.send(Order::Quit).await.unwrap_or_default();
+            std::thread::spawn(move || prompt::quit(&orders));
         }
     });
     let tap = |at: Duration, passing: session::Passing<'_>| display.show(at, passing);
     match session::run(&mut editor, port, || dial(port), received, tap).await {
         End::Quit => Ok(()),
         End::GaveUp => {
-            let problem = format!(
-                "no unity-mcp answers at port {port}; start one with `unity-mcp --port {port}`"
-            );
+            let problem = format!("no connection with --port {port}: {}", display.problem);
             Err((NO_SERVER, problem))
         }
     }

@@ -1,6 +1,7 @@
 //! The prompt: words typed while the mock runs.
 
 use std::io::{BufRead as _, Write as _};
+use std::time::Duration;
 
 use mock_unity::session::Order;
 use mock_unity::{Command, WORDS};
@@ -11,35 +12,46 @@ use crate::display::{Style, write_line};
 /// Reads in a thread of its own; the end of stdin is not the end of the mock.
 pub(crate) fn start(orders: mpsc::Sender<Order>, style: Style) {
     std::thread::spawn(move || {
-        for line in std::io::stdin().lock().lines() {
+        for line in std::io::stdin().lock().split(b'\n') {
             let Ok(line) = line else { return };
-            if let Some(order) = understand(line.trim(), style)
-                && orders.blocking_send(order).is_err()
-            {
-                return;
+            match understand(String::from_utf8_lossy(&line).trim(), style) {
+                Some(Order::Quit) => return quit(&orders),
+                Some(order) => orders.blocking_send(order).unwrap_or_default(),
+                None => {}
             }
         }
     });
 }
 
+/// Ends it in order, or after a second: whatever it waits for is not waited for.
+pub(crate) fn quit(orders: &mpsc::Sender<Order>) {
+    // If nobody takes orders, only the second half is left.
+    orders.try_send(Order::Quit).unwrap_or_default();
+    std::thread::sleep(Duration::from_secs(1));
+    std::process::exit(0);
+}
+
 fn understand(line: &str, style: Style) -> Option<Order> {
-    match line {
-        "" => None,
-        "quit" | "exit" => Some(Order::Quit),
-        "status" => Some(Order::Describe),
-        "help" => {
+    let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    match (word, rest) {
+        ("", _) => None,
+        ("quit" | "exit", "") => Some(Order::Quit),
+        ("status", "") => Some(Order::Describe),
+        ("help", "") => {
             help(style);
             None
         }
-        words => match Command::parse(words) {
-            Ok(command) => Some(Order::Do(command)),
-            Err(problem) => {
-                // stdout may be for programs.
-                writeln!(std::io::stderr(), "mock-unity: {problem}").unwrap_or_default();
-                None
-            }
-        },
+        ("quit" | "exit" | "status" | "help", _) => {
+            complain(&format!("{word} takes nothing"));
+            None
+        }
+        _ => Command::parse(line).map(Order::Do).map_err(|problem| complain(&problem)).ok(),
     }
+}
+
+/// Not on stdout, which may be for programs.
+fn complain(problem: &str) {
+    writeln!(std::io::stderr(), "mock-unity: {problem}").unwrap_or_default();
 }
 
 fn help(style: Style) {

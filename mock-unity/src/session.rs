@@ -17,6 +17,8 @@ use crate::editor::{Input, MockEditor, Output};
 
 /// How long the network may take for one thing.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a close may take.
+const CLOSE_MAX: Duration = Duration::from_secs(1);
 
 /// What whoever runs the session wants.
 #[derive(Debug)]
@@ -61,7 +63,8 @@ where
     S: AsyncRead + AsyncWrite + Unpin,
     T: FnMut(Duration, Passing<'_>),
 {
-    let mut session = Session { editor, port, dial, tap, started: Instant::now(), socket: None };
+    let mut session =
+        Session { editor, port, dial, tap, started: Instant::now(), socket: None, closing: None };
     let mut input = Input::Tick;
     loop {
         if session.play(input).await {
@@ -83,7 +86,9 @@ where
                 }
                 None => Input::Tick,
             },
-            received = receive(&mut session.socket) => session.on_received(received),
+            received = receive(&mut session.socket, &mut session.closing) => {
+                session.on_received(received)
+            }
             () = until(deadline) => Input::Tick,
         };
     }
@@ -96,24 +101,31 @@ struct Session<'a, D, S, T> {
     tap: T,
     started: Instant,
     socket: Option<WebSocketStream<S>>,
+    /// Until when a socket that the server has closed may take to end.
+    closing: Option<Instant>,
 }
 
-/// The next frame of the socket; `None` when it has ended.
-async fn receive<S>(socket: &mut Option<WebSocketStream<S>>) -> Option<String>
+/// The next frame of the socket; `None` when it has ended. May be dropped at any time.
+async fn receive<S>(
+    socket: &mut Option<WebSocketStream<S>>,
+    closing: &mut Option<Instant>,
+) -> Option<String>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     let Some(socket) = socket else { return std::future::pending().await };
     loop {
-        match socket.next().await {
+        let message = tokio::select! {
+            biased;
+            message = socket.next() => message,
+            () = until(*closing) => None,
+        };
+        match message {
             Some(Ok(Message::Text(text))) => return Some(text.as_str().to_owned()),
-            // Pings are answered by the library; a close is read to its end.
+            Some(Ok(Message::Close(_))) => *closing = Some(Instant::now() + CLOSE_MAX),
+            // Pings are answered by the library.
             Some(Ok(
-                Message::Binary(_)
-                | Message::Ping(_)
-                | Message::Pong(_)
-                | Message::Close(_)
-                | Message::Frame(_),
+                Message::Binary(_) | Message::Ping(_) | Message::Pong(_) | Message::Frame(_),
             )) => {}
             Some(Err(_)) | None => return None,
         }
@@ -157,18 +169,21 @@ where
         let mut outputs = VecDeque::from(self.editor.handle(self.started.elapsed(), input));
         while let Some(output) = outputs.pop_front() {
             let follows = match output {
+                // An attempt that is called off before it began is not made.
+                Output::Dial if outputs.iter().any(|later| *later == Output::Cut) => None,
                 Output::Dial => Some(self.connect().await),
                 Output::Send(text) => {
-                    self.tell(Passing::ToServer(&text));
-                    self.send(Message::text(text)).await
+                    let passing = text.clone();
+                    self.send(Message::text(text), Passing::ToServer(&passing)).await
                 }
                 Output::SendBinary(bytes) => {
-                    self.tell(Passing::Binary(bytes.len()));
-                    self.send(Message::binary(bytes)).await
+                    let passing = Passing::Binary(bytes.len());
+                    self.send(Message::binary(bytes), passing).await
                 }
                 Output::Cut => {
-                    self.socket = None;
-                    self.tell(Passing::Gone);
+                    if self.socket.take().is_some() {
+                        self.tell(Passing::Gone);
+                    }
                     None
                 }
                 Output::Close => {
@@ -198,7 +213,7 @@ where
         let attempt = timeout(PATIENCE, attempt).await;
         match attempt.unwrap_or_else(|_| Err("no answer".to_owned())) {
             Ok(socket) => {
-                self.socket = Some(socket);
+                (self.socket, self.closing) = (Some(socket), None);
                 self.tell(Passing::Connected);
                 Input::Connected
             }
@@ -210,10 +225,13 @@ where
     }
 
     /// A socket that takes nothing any more is gone.
-    async fn send(&mut self, message: Message) -> Option<Input> {
+    async fn send(&mut self, message: Message, passing: Passing<'_>) -> Option<Input> {
         let socket = self.socket.as_mut()?;
         match timeout(PATIENCE, socket.send(message)).await {
-            Ok(Ok(())) => None,
+            Ok(Ok(())) => {
+                self.tell(passing);
+                None
+            }
             Ok(Err(_)) | Err(_) => {
                 self.socket = None;
                 self.tell(Passing::Gone);
@@ -229,7 +247,7 @@ where
                 while let Some(Ok(_)) = socket.next().await {}
             };
             // It is closed whether the server answers or not.
-            timeout(Duration::from_secs(1), goodbye).await.unwrap_or_default();
+            timeout(CLOSE_MAX, goodbye).await.unwrap_or_default();
             self.tell(Passing::Gone);
         }
     }

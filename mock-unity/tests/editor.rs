@@ -255,6 +255,83 @@ fn a_result_that_finds_no_socket_is_said_on_the_next() {
 }
 
 #[test]
+fn what_becomes_due_during_a_dial_does_not_confuse_it() {
+    // Connected late, with a drop in between: one hello, then it is gone and dials again.
+    let mut stage = Stage::new(Settings::default());
+    stage.wait(0);
+    stage.editor.plan(Duration::from_millis(500), None, Command::parse("drop 1s").unwrap());
+    stage.now = Duration::from_millis(800);
+    let outputs = shown(stage.editor.handle(stage.now, Input::Connected));
+    assert_eq!(types(&outputs), ["hello", "cut"]);
+    assert_eq!(types(&stage.wait(700)), ["dial"]);
+    // A dial that was called off: its end is of no interest.
+    let mut stage = Stage::new(Settings::default());
+    stage.wait(0);
+    assert_eq!(types(&stage.told("drop 1s")), ["cut"]);
+    assert!(shown(stage.editor.handle(stage.now, Input::Connected)).is_empty());
+    assert!(shown(stage.editor.handle(stage.now, Input::DialFailed)).is_empty());
+    assert_eq!(types(&stage.wait(1_000)), ["dial"]);
+    assert_eq!(stage.connect()["connect_attempt_seq"], 1);
+}
+
+#[test]
+fn a_frame_of_a_connection_that_is_gone_is_not_taken_in() {
+    let mut stage = Stage::connected();
+    stage.told("reload 1s");
+    assert!(stage.execute("r1").is_empty());
+    assert!(stage.server(json!({ "type": "ping" })).is_empty());
+    assert!(stage.server(json!({ "type": "hello", "server_version": "1" })).is_empty());
+    assert_eq!(types(&stage.wait(1_000)), ["dial"]);
+    stage.connect();
+    assert!(stage.wait(1_000).is_empty());
+    assert!(stage.editor.books().arrived.is_empty());
+}
+
+#[test]
+fn only_answers_outlive_a_connection_and_they_wait_for_the_welcome() {
+    let mut stage = Stage::connected();
+    stage.told("pong 300ms");
+    stage.server(json!({ "type": "ping" }));
+    stage.execute("r1");
+    stage.told("answer late 2s");
+    stage.told("drop 100ms");
+    stage.told("stale");
+    stage.told("say {\"type\":\"shrug\"}");
+    stage.wait(100);
+    assert_eq!(types(&shown(stage.editor.handle(stage.now, Input::Connected))), ["hello"]);
+    assert!(stage.wait(5_000).is_empty()); // No pong, no result: the server has not said hello.
+    let frames = stage.server(json!({ "type": "hello", "server_version": "1" }));
+    assert_eq!(types(&frames), ["result"]);
+    assert_eq!(types(&stage.told("compile 1s")), ["editor_status compiling"]);
+}
+
+#[test]
+fn the_books_show_requests_that_come_before_the_last_is_answered() {
+    let mut stage = Stage::connected();
+    stage.told("answer never");
+    stage.execute("r1");
+    stage.wait(1_000);
+    stage.execute("r2");
+    stage.wait(1_000);
+    assert_eq!(stage.editor.books().unanswered_max, 2);
+    stage.server(json!({ "type": "nonsense" }));
+    assert_eq!(stage.editor.books().not_understood, 1);
+}
+
+#[test]
+fn a_tool_keeps_its_rest_over_a_freeze() {
+    let tool_time = Duration::from_secs(2);
+    let mut stage = Stage::new(Settings { tool_time, ..Settings::default() });
+    stage.wait(0);
+    stage.connect();
+    stage.execute("r1");
+    stage.wait(1_500);
+    stage.told("freeze 10s");
+    assert!(stage.wait(10_499).is_empty());
+    assert_eq!(types(&stage.wait(1)), ["result"]);
+}
+
+#[test]
 fn a_frozen_editor_answers_pings_and_runs_nothing() {
     for (begin, end) in [("freeze 5s", None), ("dialog", Some("dismiss"))] {
         let mut stage = Stage::connected();

@@ -20,7 +20,8 @@ pub(crate) struct Mock {
 impl Mock {
     pub(crate) fn start(port: u16, flags: &[&str]) -> Self {
         let port = port.to_string();
-        Self::run(&[&["--json", "--port", &port], flags].concat())
+        let seed: &[&str] = if flags.contains(&"--seed") { &[] } else { &["--seed", "1"] };
+        Self::run(&[&["--json", "--port", &port], seed, flags].concat())
     }
 
     pub(crate) fn run(flags: &[&str]) -> Self {
@@ -34,6 +35,10 @@ impl Mock {
 
     pub(crate) fn type_line(&mut self, words: &str) {
         writeln!(self.stdin.as_mut().unwrap(), "{words}").unwrap();
+    }
+
+    pub(crate) fn type_bytes(&mut self, bytes: &[u8]) {
+        self.stdin.as_mut().unwrap().write_all(bytes).unwrap();
     }
 
     /// The next line of stdout, `None` when it is closed.

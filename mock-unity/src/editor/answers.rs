@@ -7,7 +7,7 @@ use protocol::{
     FromUnity, RequestId, SubmitJob, SubmitJobResult, SubmitStatus, ToUnity, codec,
 };
 
-use super::{MockEditor, Output, nobody};
+use super::{Answer, Later, Link, MockEditor, Output, nobody};
 use crate::books::Execution;
 use crate::command::Misanswer;
 use crate::settings::CancelPolicy;
@@ -67,7 +67,7 @@ impl MockEditor {
         };
         if let Some(code) = refusal {
             self.spoilt.pop_front();
-            return self.say(&error(request_id, &code, "refused as asked for"));
+            return self.reply(&error(request_id, &code, "refused as asked for"));
         }
         let execution = Execution { at: now, request_id, client_request_id, tool_name };
         let answer = match frame {
@@ -131,52 +131,62 @@ impl MockEditor {
 
     /// Sends the answer, spoilt if the next one is to be.
     fn answer(&mut self, now: Duration, answer: FromUnity) {
+        let Some(how) = self.spoilt.pop_front() else { return self.reply(&answer) };
+        let to = request_id(&answer);
+        let id = to.clone().unwrap_or_else(nobody);
         let frame = codec::encode(&answer);
-        let Some(how) = self.spoilt.pop_front() else { return self.send_text(frame) };
-        let request_id = request_id(&answer);
         match how {
-            Misanswer::Late(delay) => self.later.push((now + delay, frame)),
+            Misanswer::Late(delay) => {
+                self.later.push((now + delay, Later::Answer(Answer { to, frame })));
+            }
             Misanswer::Never => {}
             Misanswer::Twice => {
-                self.send_text(frame.clone());
-                self.send_text(frame);
+                self.reply(&answer);
+                self.reply(&answer);
             }
             Misanswer::Malformed => {
-                let id = request_id.unwrap_or_else(nobody);
                 let frame = format!(
                     "{{\"type\":\"result\",\"protocol_version\":1,\"request_id\":\"{id}\",\"status\":\"ok\",\"result\":7}}"
                 );
-                self.send_text(frame);
+                self.send_answer(Answer { to, frame });
             }
-            Misanswer::Oversize => self.send_text("x".repeat(OVERSIZE)),
-            Misanswer::WrongType => {
-                let id = request_id.unwrap_or_else(nobody);
-                let wrong = match &answer {
-                    FromUnity::CancelResult(_) => {
-                        let outcome = ExecuteOutcome::Ok(serde_json::json!({}));
-                        FromUnity::Result(ExecuteResult { request_id: id, outcome })
-                    }
-                    FromUnity::Hello(_)
-                    | FromUnity::Capability(_)
-                    | FromUnity::EditorStatus(_)
-                    | FromUnity::Pong(_)
-                    | FromUnity::Result(_)
-                    | FromUnity::SubmitJobResult(_)
-                    | FromUnity::JobStatus(_)
-                    | FromUnity::Error(_) => cancel_result(id, CancelStatus::Cancelled),
-                };
-                self.say(&wrong);
+            Misanswer::Oversize => {
+                self.send_answer(Answer { to: None, frame: "x".repeat(OVERSIZE) });
             }
+            Misanswer::WrongType => self.reply(&wrong_type(&answer, id)),
             Misanswer::Misaddressed => {
-                let id = request_id.map(|id| id.0).unwrap_or_default();
-                self.send_text(frame.replace(&id, &nobody().0));
+                let frame = frame.replace(&id.0, &nobody().0);
+                self.send_answer(Answer { to: None, frame });
             }
-            Misanswer::Binary => self.outputs.push(Output::SendBinary(frame.into_bytes())),
-            Misanswer::Error(code) => {
-                let id = request_id.unwrap_or_else(nobody);
-                self.say(&error(id, &code, "failed as asked for"));
+            Misanswer::Binary => {
+                if matches!(self.link, Link::Open { .. }) {
+                    self.outputs.push(Output::SendBinary(frame.into_bytes()));
+                }
             }
+            Misanswer::Error(code) => self.reply(&error(id, &code, "failed as asked for")),
         }
+    }
+
+    fn reply(&mut self, answer: &FromUnity) {
+        self.send_answer(Answer { to: request_id(answer), frame: codec::encode(answer) });
+    }
+}
+
+/// An answer that makes no sense for its request.
+fn wrong_type(answer: &FromUnity, id: RequestId) -> FromUnity {
+    match answer {
+        FromUnity::CancelResult(_) => {
+            let outcome = ExecuteOutcome::Ok(serde_json::json!({}));
+            FromUnity::Result(ExecuteResult { request_id: id, outcome })
+        }
+        FromUnity::Hello(_)
+        | FromUnity::Capability(_)
+        | FromUnity::EditorStatus(_)
+        | FromUnity::Pong(_)
+        | FromUnity::Result(_)
+        | FromUnity::SubmitJobResult(_)
+        | FromUnity::JobStatus(_)
+        | FromUnity::Error(_) => cancel_result(id, CancelStatus::Cancelled),
     }
 }
 
