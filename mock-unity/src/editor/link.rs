@@ -1,0 +1,167 @@
+//! The link with the server: connecting, what comes in, what goes out.
+
+use std::time::Duration;
+
+use protocol::{
+    EditorState, EditorStatus, FromUnity, OfferedTool, OfferedTools, PluginHello, Pong, ToUnity,
+    codec,
+};
+
+use super::{Activity, Answer, Later, Link, MockEditor, Output, answers};
+use crate::backoff;
+use crate::books::Arrival;
+use crate::settings::{PongPolicy, Reconnect};
+
+/// What a plugin does when it is told that another Editor has the place.
+const REFUSED_WAIT: Duration = Duration::from_secs(10);
+const REFUSED: &str = "another Unity websocket session is already active";
+
+impl MockEditor {
+    pub(super) fn on_connected(&mut self) {
+        self.link = Link::Open { welcome: false };
+        self.counts.attempts += 1;
+        self.counts.seq = 0;
+        let names = self.settings.names_itself;
+        let seed = self.settings.seed;
+        self.say(&FromUnity::Hello(PluginHello {
+            plugin_version: self.settings.plugin_version.clone(),
+            state: self.state(),
+            editor_instance_id: names
+                .then(|| format!("mock-{seed}-{}", self.counts.editors).as_str().into()),
+            plugin_session_id: names
+                .then(|| format!("session-{seed}-{}", self.counts.sessions).as_str().into()),
+            connect_attempt_seq: names.then_some(self.counts.attempts),
+        }));
+        if let Some(tools) = self.settings.tools.clone() {
+            let tools = tools.into_iter().map(|name| OfferedTool { name }).collect();
+            self.say(&FromUnity::Capability(OfferedTools { tools }));
+        }
+    }
+
+    /// The connection is lost or was not made: another attempt follows, later and later.
+    pub(super) fn on_away(&mut self, now: Duration, at_least: Option<Duration>) {
+        self.lose_connection();
+        let failed = self.counts.failed_dials;
+        let wait = backoff::wait(failed, &mut self.chance).max(at_least.unwrap_or_default());
+        self.counts.failed_dials += 1;
+        self.link = match self.settings.reconnect {
+            Reconnect::Times(max) if failed >= max => {
+                self.outputs.push(Output::GiveUp);
+                Link::GivenUp
+            }
+            Reconnect::Times(_) | Reconnect::Forever => Link::Away { dial_at: now + wait },
+        };
+    }
+
+    pub(super) fn on_frame(&mut self, now: Duration, text: &str) {
+        let Ok(frame) = codec::decode::<ToUnity>(text.as_bytes()) else {
+            self.books.not_understood += 1;
+            self.tell("a frame that the plugin does not understand");
+            return;
+        };
+        match frame {
+            ToUnity::Hello(_) => {
+                self.link = Link::Open { welcome: true };
+                self.counts.failed_dials = 0;
+                for answer in std::mem::take(&mut self.unsent) {
+                    self.send_answer(answer);
+                }
+            }
+            ToUnity::Capability(_) => {}
+            ToUnity::Ping(_) => self.on_ping(now),
+            ToUnity::Error(message) => {
+                if message.error.message == REFUSED {
+                    self.tell("another Editor has the place");
+                    self.outputs.push(Output::Close);
+                    self.on_away(now, Some(REFUSED_WAIT));
+                }
+            }
+            ToUnity::Execute(_)
+            | ToUnity::SubmitJob(_)
+            | ToUnity::GetJobStatus(_)
+            | ToUnity::Cancel(_) => self.take_in(now, frame),
+        }
+    }
+
+    /// Answered beside the main thread: a pong does not show that anything runs.
+    pub(super) fn on_ping(&mut self, now: Duration) {
+        match self.settings.pong {
+            PongPolicy::Never => {}
+            PongPolicy::After(Duration::ZERO) => self.say_pong(),
+            PongPolicy::After(delay) => self.later.push((now + delay, Later::Pong)),
+        }
+    }
+
+    pub(super) fn say_pong(&mut self) {
+        self.counts.seq += 1;
+        let pong = Pong { editor_state: Some(self.state()), seq: Some(self.counts.seq) };
+        self.say(&FromUnity::Pong(pong));
+    }
+
+    pub(super) fn take_in(&mut self, now: Duration, frame: ToUnity) {
+        if let Some((request_id, client_request_id, what)) = answers::label(&frame) {
+            self.unanswered.insert(request_id.clone());
+            let arrival = Arrival { at: now, request_id, client_request_id, what };
+            self.books.arrived.push(arrival);
+        }
+        self.inbox.push_back(frame);
+        self.books.unanswered_max = self.books.unanswered_max.max(self.unanswered.len());
+    }
+
+    // Saying things.
+
+    pub(super) fn state(&self) -> EditorState {
+        match self.activity {
+            Activity::Ready | Activity::Ended { .. } => EditorState::Ready,
+            Activity::Compiling { .. } => EditorState::Compiling,
+            Activity::Reloading { .. } => EditorState::Reloading,
+        }
+    }
+
+    pub(super) fn has_a_plugin(&self) -> bool {
+        matches!(self.activity, Activity::Ready | Activity::Compiling { .. })
+    }
+
+    /// Whether the main thread gets to anything.
+    pub(super) fn can_work(&self) -> bool {
+        self.activity == Activity::Ready && self.stuck.is_none()
+    }
+
+    pub(super) fn say_status(&mut self) {
+        self.counts.seq += 1;
+        let status = EditorStatus { state: self.state(), seq: self.counts.seq };
+        self.say(&FromUnity::EditorStatus(status));
+    }
+
+    pub(super) fn say_stale_status(&mut self) {
+        let seq = self.counts.seq.saturating_sub(1);
+        self.say(&FromUnity::EditorStatus(EditorStatus { state: EditorState::Compiling, seq }));
+    }
+
+    pub(super) fn say(&mut self, message: &FromUnity) {
+        self.send_text(codec::encode(message));
+    }
+
+    /// On the socket that there is, or not at all.
+    pub(super) fn send_text(&mut self, frame: String) {
+        if matches!(self.link, Link::Open { .. }) {
+            self.outputs.push(Output::Send(frame));
+        }
+    }
+
+    /// On whichever connection is welcome; what finds none is said on the next.
+    pub(super) fn send_answer(&mut self, answer: Answer) {
+        if self.link == (Link::Open { welcome: true }) {
+            if let Some(id) = &answer.to {
+                self.unanswered.remove(id);
+            }
+            self.outputs.push(Output::Send(answer.frame));
+        } else {
+            self.unsent.push(answer);
+        }
+    }
+
+    pub(super) fn tell(&mut self, what: &str) {
+        self.outputs.push(Output::Tell(what.to_owned()));
+    }
+}

@@ -1,0 +1,120 @@
+//! What it is told, and what becomes of it.
+
+use std::time::Duration;
+
+use super::{Activity, Later, Link, MockEditor, Output};
+use crate::command::Command;
+use crate::console::Console;
+use crate::words::show_duration;
+
+const RESTART_TIME: Duration = Duration::from_secs(5);
+const AWAY_TIME: Duration = Duration::from_secs(1);
+const FREEZE_TIME: Duration = Duration::from_secs(10);
+
+impl MockEditor {
+    pub(super) fn obey(&mut self, now: Duration, command: Command) {
+        match command {
+            Command::Compile(_) | Command::Reload(_) | Command::Play(_) if !self.has_a_plugin() => {
+                self.tell("not now: the domain is not there");
+            }
+            Command::Compile(time) => {
+                let time = time.unwrap_or(self.settings.compile_time);
+                self.tell(&format!("compiling for {}", show_duration(time)));
+                self.activity = Activity::Compiling { until: now + time };
+                self.say_status();
+            }
+            Command::Reload(time) => {
+                self.begin_reload(now, time.or(self.settings.reload_time).unwrap_or(AWAY_TIME));
+            }
+            Command::Play(time) => {
+                self.tell("entering play mode");
+                self.begin_reload(now, time.or(self.settings.reload_time).unwrap_or(AWAY_TIME));
+            }
+            Command::Restart(time) => self.restart(now, time.unwrap_or(RESTART_TIME)),
+            Command::Drop(time) => self.leave(now, time, Output::Cut),
+            Command::Close(time) => self.leave(now, time, Output::Close),
+            Command::Freeze(time) => {
+                let time = time.unwrap_or(FREEZE_TIME);
+                self.tell(&format!("the main thread is stuck for {}", show_duration(time)));
+                self.stuck = Some(Some(now + time));
+            }
+            Command::Dialog => {
+                self.tell("a modal dialog is open");
+                self.stuck = Some(None);
+            }
+            Command::Resume => self.resume(now),
+            Command::Log { kind, message } => self.console.add(kind, &message),
+            Command::Clear => self.console.clear(),
+            Command::FailTests(count) => self.settings.suite.fail_first(count),
+            Command::Cancel(policy) => self.settings.cancel = policy,
+            Command::Pong(policy) => self.settings.pong = policy,
+            Command::Answer(how) => self.spoilt.push_back(how),
+            Command::LoseJobs => self.jobs.forget(),
+            Command::Lie(state) => self.lie = Some(state),
+            Command::Stale => self.say_stale_status(),
+            Command::Say(text) => self.send_text(text),
+        }
+        self.set_pace(now);
+    }
+
+    /// The socket goes without a word, as it does when a domain is unloaded. Jobs are kept, for a
+    /// plugin stores them; requests are forgotten.
+    pub(super) fn begin_reload(&mut self, now: Duration, time: Duration) {
+        self.tell(&format!("reloading the domain for {}", show_duration(time)));
+        self.activity = Activity::Reloading { until: now + time };
+        self.say_status();
+        self.forget_requests();
+        self.counts.sessions += 1;
+        self.cut(now + time, Output::Cut);
+    }
+
+    pub(super) fn restart(&mut self, now: Duration, time: Duration) {
+        self.tell(&format!("the Editor has ended and starts again in {}", show_duration(time)));
+        self.activity = Activity::Ended { until: now + time };
+        self.stuck = None;
+        self.spoilt.clear();
+        self.lie = None;
+        self.forget_requests();
+        self.jobs.forget();
+        self.console = Console::sample();
+        self.counts.editors += 1;
+        self.counts.sessions += 1;
+        self.counts.attempts = 0;
+        self.cut(now + time, Output::Cut);
+    }
+
+    pub(super) fn forget_requests(&mut self) {
+        self.inbox.clear();
+        self.working = None;
+        self.later.clear();
+        self.unsent.clear();
+    }
+
+    pub(super) fn leave(&mut self, now: Duration, time: Option<Duration>, how: Output) {
+        let time = time.unwrap_or(AWAY_TIME);
+        self.tell(&format!("away for {}", show_duration(time)));
+        self.cut(now + time, how);
+    }
+
+    pub(super) fn cut(&mut self, dial_at: Duration, how: Output) {
+        if matches!(self.link, Link::Open { .. } | Link::Dialing) {
+            self.outputs.push(how);
+        }
+        self.lose_connection();
+        self.link = Link::Away { dial_at };
+        self.counts.failed_dials = 0;
+    }
+
+    /// Pongs belong to their connection, and so do requests as far as the server is concerned.
+    pub(super) fn lose_connection(&mut self) {
+        self.later.retain(|(_, later)| matches!(later, Later::Answer(_)));
+        self.unanswered.clear();
+    }
+
+    pub(super) fn resume(&mut self, now: Duration) {
+        if self.stuck.take().is_some() {
+            self.tell("the main thread goes on");
+            self.set_pace(now);
+        }
+    }
+}
