@@ -85,12 +85,21 @@ struct TypedPlay {
     /// Tools to say that it has, separated by commas; without it, it says nothing about them
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     tools: Option<Vec<String>>,
+    /// What the hello says of the protocol; the server takes only 1
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    protocol_version: u32,
+    /// Say no hello at all
+    #[arg(long, conflicts_with = "protocol_version")]
+    no_hello: bool,
     /// Leave the optional names out of the hello
     #[arg(long)]
     no_names: bool,
     /// How often to try to connect again: forever, never, or a number of failed attempts in a row
     #[arg(long, value_name = "TIMES", value_parser = parse_reconnect, default_value = "forever")]
     reconnect: Reconnect,
+    /// Connect anew when the server has said nothing for so long, pings included
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    idle_timeout: Option<Duration>,
     /// Tests from a YAML file instead of the sample
     #[arg(long, value_name = "FILE")]
     tests: Option<PathBuf>,
@@ -149,7 +158,9 @@ impl TypedPlay {
                 _ => CancelPolicy::Honour,
             },
             suite: suite.unwrap_or_else(Suite::sample),
+            protocol_version: (!self.no_hello).then_some(self.protocol_version),
             reconnect: self.reconnect,
+            idle_timeout: self.idle_timeout,
             ..Settings::default()
         };
         Ok(Play {

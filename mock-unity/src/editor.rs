@@ -56,6 +56,8 @@ pub struct MockEditor {
     /// Until when the main thread is stuck; `None` inside means until it is dismissed.
     stuck: Option<Option<Duration>>,
     link: Link,
+    /// When the server last said something.
+    heard_at: Duration,
     /// Requests that the main thread has not begun.
     inbox: VecDeque<ToUnity>,
     /// What it is at, and until when.
@@ -143,6 +145,7 @@ enum Due {
     Work,
     Later(usize),
     Dial,
+    Silence,
     Test,
     Appointment(usize),
 }
@@ -156,6 +159,7 @@ impl MockEditor {
             activity: Activity::Ready,
             stuck: None,
             link: Link::Away { dial_at: Duration::ZERO },
+            heard_at: Duration::ZERO,
             inbox: VecDeque::new(),
             working: None,
             later: Vec::new(),
@@ -208,7 +212,7 @@ impl MockEditor {
     pub fn handle(&mut self, now: Duration, input: Input) -> Vec<Output> {
         // An attempt to connect began before whatever has become due meanwhile.
         match (&input, self.link) {
-            (Input::Connected, Link::Dialing) => self.on_connected(),
+            (Input::Connected, Link::Dialing) => self.on_connected(now),
             (Input::DialFailed, Link::Dialing) => self.on_away(now, None),
             (_, Link::Away { .. } | Link::Dialing | Link::Open { .. } | Link::GivenUp) => {}
         }
@@ -240,9 +244,12 @@ impl MockEditor {
             | Activity::Reloading { until }
             | Activity::Ended { until } => Some((until, Due::Activity)),
         };
-        let dial = match self.link {
+        let link = match self.link {
             Link::Away { dial_at } if self.has_a_plugin() => Some((dial_at, Due::Dial)),
-            Link::Away { .. } | Link::Dialing | Link::Open { .. } | Link::GivenUp => None,
+            Link::Open { .. } => {
+                self.settings.idle_timeout.map(|limit| (self.heard_at + limit, Due::Silence))
+            }
+            Link::Away { .. } | Link::Dialing | Link::GivenUp => None,
         };
         let stuck = self.stuck.flatten().map(|until| (until, Due::Stuck));
         let work = self.working.as_ref().filter(|_| self.can_work());
@@ -251,7 +258,7 @@ impl MockEditor {
         let later = self.later.iter().enumerate().map(|(index, (at, _))| (*at, Due::Later(index)));
         let agenda = self.agenda.iter().enumerate();
         let agenda = agenda.map(|(index, item)| (item.at, Due::Appointment(index)));
-        let singles = [activity, stuck, work, test, dial].into_iter().flatten();
+        let singles = [activity, stuck, work, test, link].into_iter().flatten();
         singles.chain(later).chain(agenda).min_by_key(|(at, _)| *at)
     }
 
@@ -265,6 +272,11 @@ impl MockEditor {
                 Due::Dial => {
                     self.link = Link::Dialing;
                     self.outputs.push(Output::Dial);
+                }
+                Due::Silence => {
+                    self.tell("the server is silent");
+                    self.outputs.push(Output::Cut);
+                    self.on_away(at, None);
                 }
                 Due::Later(index) => match self.later.remove(index).1 {
                     Later::Pong => self.say_pong(),

@@ -28,5 +28,5 @@ pub use command::{Command, Misanswer, WORDS};
 pub use console::{Entry, LogType};
 pub use editor::{Input, MockEditor, Output};
 pub use settings::{CancelPolicy, PongPolicy, Reconnect, Settings};
-pub use suite::{Suite, Test};
+pub use suite::{Suite, Test, TestMode, TestOutcome};
 pub use words::{parse_duration, show_duration};

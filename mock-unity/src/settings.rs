@@ -9,6 +9,8 @@ pub struct Settings {
     /// All chance comes from it.
     pub seed: u64,
     pub plugin_version: String,
+    /// What its hello says of the protocol; 1 is the one there is. `None` says no hello at all.
+    pub protocol_version: Option<u32>,
     /// Whether the hello has its optional fields.
     pub names_itself: bool,
     /// The tools it says that it has; `None` says nothing about them.
@@ -22,6 +24,8 @@ pub struct Settings {
     pub cancel: CancelPolicy,
     pub suite: Suite,
     pub reconnect: Reconnect,
+    /// A server that says nothing for so long, pings included, is given up; `None` waits for ever.
+    pub idle_timeout: Option<Duration>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +56,7 @@ impl Default for Settings {
         Self {
             seed: 1,
             plugin_version: env!("CARGO_PKG_VERSION").to_owned(),
+            protocol_version: Some(1),
             names_itself: true,
             tools: None,
             pong: PongPolicy::After(Duration::ZERO),
@@ -61,6 +66,7 @@ impl Default for Settings {
             cancel: CancelPolicy::Honour,
             suite: Suite::sample(),
             reconnect: Reconnect::Forever,
+            idle_timeout: None,
         }
     }
 }

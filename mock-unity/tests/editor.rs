@@ -372,6 +372,19 @@ fn it_reconnects_as_a_plugin_does_later_and_later_until_it_gives_up() {
 }
 
 #[test]
+fn a_server_that_says_nothing_is_given_up_after_the_idle_timeout() {
+    let idle_timeout = Some(Duration::from_secs(4));
+    let mut stage = Stage::new(Settings { idle_timeout, ..Settings::default() });
+    stage.wait(0);
+    stage.connect();
+    assert!(stage.wait(3_000).is_empty());
+    assert_eq!(types(&stage.server(json!({ "type": "ping" }))), ["pong"]);
+    assert!(stage.wait(3_999).is_empty());
+    assert_eq!(stage.wait(1), [json!("cut")]);
+    assert_eq!(stage.wait(111), [json!("dial")]);
+}
+
+#[test]
 fn a_refused_editor_keeps_away_for_ten_seconds() {
     let mut stage = Stage::connected();
     let refused = "another Unity websocket session is already active";

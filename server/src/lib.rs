@@ -24,8 +24,8 @@ use tokio_util::task::TaskTracker;
 use tracing::debug;
 
 use config_loader::Config;
-use coordination::{Boot, Event, ExecutionCoordinator};
-use io::event_loop;
+use coordination::{Boot, Event};
+use io::event_loop::{self, Core};
 use io::http_host::{self, Surroundings};
 use io::mcp_endpoint_adapter::McpEndpointAdapter;
 use io::network::Network;
@@ -33,33 +33,38 @@ use io::port_keeper::PortKeeper;
 use io::relay::Relay;
 use io::stdio_transport::StdioTransport;
 
+/// What the server calls itself, to Unity and to agents.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
 /// How long the last answers may take to be written: the core takes at most 1.2 of the 2 seconds.
 const FLUSH_MAX: Duration = Duration::from_millis(300);
 
 /// One server: what it was told, its name, and the world it runs in.
-pub struct Server<N: Network> {
+pub struct Server<N: Network, C: Core> {
     pub config: Config,
+    /// Made with the limits of `config` and with `boot`.
+    pub core: C,
     pub boot: Boot,
     pub network: N,
+    /// Of this process, for whoever asks who has the port.
+    pub pid: u32,
     /// The port, or nothing if somebody else has it.
     pub listener: Option<N::Listener>,
     /// Cancelled by whoever wants the server to stop; its stdio agent does so by leaving.
     pub stop: CancellationToken,
 }
 
-impl<N: Network> Server<N> {
+impl<N: Network, C: Core> Server<N, C> {
     /// Runs until stopped, with every call answered and every socket closed or given its time.
     pub async fn run<R, W>(self, stdio: Option<(R, W)>)
     where
         R: AsyncRead + Unpin + Send + 'static,
         W: AsyncWrite + Unpin + Send + 'static,
     {
-        let Self { config, boot, network, listener, stop } = self;
+        let Self { config, core: decisions, boot, pid, network, listener, stop } = self;
         let message_max = config.limits.message_max_bytes;
-        let version = env!("CARGO_PKG_VERSION");
         let (core, inbox) = event_loop::channel();
-        let coordinator = ExecutionCoordinator::new(config.limits, boot, version);
-        let event_loop = event_loop::run(coordinator, inbox);
+        let event_loop = event_loop::run(decisions, inbox);
 
         let (relay_to, holder) = watch::channel(None);
         let adapter = McpEndpointAdapter::new(core.clone(), Relay::new(network.clone(), holder));
@@ -69,6 +74,7 @@ impl<N: Network> Server<N> {
             core: core.clone(),
             adapter: adapter.clone(),
             instance_id: boot,
+            pid,
             message_max,
             tasks: tasks.clone(),
             closing: closing.clone(),

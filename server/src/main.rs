@@ -8,10 +8,11 @@ use std::time::Duration;
 use rmcp::transport::io::stdio_pipes;
 use tokio_util::sync::CancellationToken;
 use unity_mcp::config_loader::{self, Config};
+use unity_mcp::coordination::ExecutionCoordinator;
 use unity_mcp::io::network::Network as _;
 use unity_mcp::io::port_keeper::{Holder, identify};
 use unity_mcp::system::{self, Loopback, StopSignals};
-use unity_mcp::{Server, logger};
+use unity_mcp::{Server, VERSION, logger};
 
 /// Why the process ends otherwise than asked: its exit code and one line.
 type Failed = (i32, String);
@@ -58,7 +59,9 @@ async fn serve(config: Config, stdio: bool) -> Result<(), Failed> {
         Err(error) => return Err((1, format!("port {port} cannot be used: {error}"))),
     };
     let boot = system::random_boot().map_err(|error| (1, format!("no randomness: {error}")))?;
-    let server = Server { config, boot, network: Loopback, listener, stop };
+    let core = ExecutionCoordinator::new(config.limits.clone(), boot, VERSION);
+    let pid = std::process::id();
+    let server = Server { config, core, boot, pid, network: Loopback, listener, stop };
     server.run(stdio.then(stdio_pipes)).await;
     Ok(())
 }

@@ -1,9 +1,15 @@
 //! The sim program: random schedules against the core, as many as one likes.
 
-#![expect(clippy::print_stdout, reason = "a program speaks on its standard output")]
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a program speaks on its standard output"
+)]
 
 mod figures;
+mod scenes;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -27,6 +33,40 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    /// List the scenarios.
+    List,
+    /// Run scenarios: all, a file, a topic, or those whose name has this in it.
+    Run {
+        what: Option<String>,
+        /// In place of each scenario's own seed.
+        #[arg(long)]
+        seed: Option<u64>,
+        /// Print what crossed the wires.
+        #[arg(long)]
+        trace: bool,
+    },
+    /// Run every scenario twice in two processes and compare them byte by byte.
+    Meta {
+        /// How many seeds.
+        #[arg(long, default_value_t = 3)]
+        seeds: u64,
+    },
+    /// Print everything that happens in every scenario.
+    #[command(hide = true)]
+    Tell { seed: u64 },
+    /// Draw what happens in a scenario, as one page for a browser.
+    Html {
+        /// A file, or part of the name of one scenario.
+        what: String,
+        /// Where the page is written.
+        #[arg(short, long, default_value = "scenario.html")]
+        output: PathBuf,
+        /// In place of the scenario's own seed.
+        #[arg(long)]
+        seed: Option<u64>,
+    },
+    /// Say what is wrong in scenario files, and where.
+    Validate { what: Option<String> },
     /// Run schedules and check every promise of the contract.
     Model {
         /// How many schedules.
@@ -57,6 +97,12 @@ enum Command {
 
 fn main() -> ExitCode {
     match Arguments::parse().command {
+        Command::List => scenes::list(),
+        Command::Run { what, seed, trace } => scenes::play(what.as_deref(), seed, trace),
+        Command::Meta { seeds } => scenes::meta(seeds),
+        Command::Tell { seed } => scenes::tell(seed),
+        Command::Html { what, output, seed } => scenes::draw(&what, seed, &output),
+        Command::Validate { what } => scenes::validate(what.as_deref()),
         Command::Model { schedules, from, steps } => model(schedules, from, steps),
         Command::Replay { seed, steps } => replay(seed, steps),
         Command::Planted { schedules } => planted(schedules),

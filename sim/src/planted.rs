@@ -5,12 +5,14 @@ use std::collections::VecDeque;
 
 use protocol::{EditorState, FromUnity, PluginHello, RequestId, ToUnity};
 use unity_mcp::coordination::{
-    Answer, Deadline, Effect, ErrorCode, Event, ExecutionCoordinator, Failure, Guarantee, Limits,
-    Note, Timestamp, Why,
+    Answer, Deadline, EditorReport, Effect, ErrorCode, Event, ExecutionCoordinator, Failure,
+    Guarantee, Limits, Note, Timestamp, Why,
 };
 
+use unity_mcp::io::event_loop::Core;
+
 use crate::fake_unity::{console, result};
-use crate::world::{Subject, genuine};
+use crate::world::genuine;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
@@ -125,7 +127,7 @@ pub struct Planted {
     session: Option<unity_mcp::coordination::ConnectionId>,
 }
 
-impl Subject for Planted {
+impl Core for Planted {
     fn handle(&mut self, now: Timestamp, event: Event) -> Vec<Effect> {
         if self.forgets(&event) {
             return Vec::new();
@@ -139,6 +141,10 @@ impl Subject for Planted {
 
     fn next_deadline(&self) -> Option<Deadline> {
         self.core.next_deadline().filter(|deadline| !self.hides(deadline.why))
+    }
+
+    fn editor_report(&self, now: Timestamp) -> EditorReport {
+        self.core.editor_report(now)
     }
 }
 

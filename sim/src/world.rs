@@ -6,40 +6,31 @@ mod end;
 mod steps;
 mod unity;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use protocol::{FromUnity, Pong, ToUnity};
 use unity_mcp::coordination::{
-    Answer, Boot, ClosedBy, ConnectionId, Deadline, Effect, Event, ExecutionCoordinator, Failure,
-    Guarantee, Limits, Note, Outcome, Timestamp,
+    Answer, Boot, ClosedBy, ConnectionId, Effect, Event, ExecutionCoordinator, Limits, Note,
+    Outcome, Timestamp,
 };
 
+use unity_mcp::io::event_loop::Core;
+
 use crate::fake_unity::FakeUnity;
+use crate::ledger::Ledger;
 use crate::model::{Millis, Model};
 use crate::schedule::{Mixture, Schedule, draw_limits, draw_stop};
 use crate::seen::Seen;
 
-/// What is under test: the core, or the core with a fault planted around it.
-pub trait Subject {
-    fn handle(&mut self, now: Timestamp, event: Event) -> Vec<Effect>;
-    fn next_deadline(&self) -> Option<Deadline>;
-}
-
-impl Subject for ExecutionCoordinator {
-    fn handle(&mut self, now: Timestamp, event: Event) -> Vec<Effect> {
-        Self::handle(self, now, event)
-    }
-
-    fn next_deadline(&self) -> Option<Deadline> {
-        Self::next_deadline(self)
-    }
-}
-
 /// The core as it is shipped.
 pub fn genuine(limits: &Limits) -> ExecutionCoordinator {
+    ExecutionCoordinator::new(limits.clone(), boot(), "1.0.0")
+}
+
+fn boot() -> Boot {
     let boot = Boot::new("m");
     let Some(boot) = boot else { unreachable!("m is a boot") };
-    ExecutionCoordinator::new(limits.clone(), boot, "1.0.0")
+    boot
 }
 
 /// Who judges what the core does.
@@ -101,17 +92,11 @@ struct World<S> {
     calls: u64,
     /// Calls that Unity is to run.
     for_unity: BTreeSet<u64>,
-    answered: BTreeSet<u64>,
-    taken_back: BTreeSet<u64>,
-    /// Agents' names of calls that were promised not to have run.
-    promised: Vec<String>,
-    /// Agents' names of calls whose bytes were handed over.
-    handed: BTreeSet<String>,
+    ledger: Ledger,
     jobs: u64,
     refuse_send: bool,
     /// A frame that no socket took; that is reported now or a little later.
     unsent: Option<(ConnectionId, ToUnity)>,
-    ended_jobs: BTreeMap<String, String>,
     history: Vec<String>,
     judge: Judge,
     remembers: bool,
@@ -119,7 +104,7 @@ struct World<S> {
 
 /// Runs one schedule against the subject that `make` builds. A violation is run again to tell its
 /// history, which costs too much to be kept always.
-pub fn run<S: Subject>(
+pub fn run<S: Core>(
     schedule: &Schedule,
     judge: Judge,
     make: impl Fn(&Limits) -> S,
@@ -128,14 +113,14 @@ pub fn run<S: Subject>(
 }
 
 /// Runs one schedule and tells everything that happened.
-pub fn tell<S: Subject>(
+pub fn tell<S: Core>(
     schedule: &Schedule,
     make: impl Fn(&Limits) -> S,
 ) -> Result<Vec<String>, Box<Violation>> {
     run_once(schedule, Judge::ModelAndBooks, make, true).map(|report| report.history)
 }
 
-fn run_once<S: Subject>(
+fn run_once<S: Core>(
     schedule: &Schedule,
     judge: Judge,
     make: impl Fn(&Limits) -> S,
@@ -162,11 +147,11 @@ fn run_once<S: Subject>(
     }
 }
 
-impl<S: Subject> World<S> {
+impl<S: Core> World<S> {
     fn new(subject: S, limits: Limits, judge: Judge, remembers: bool) -> Self {
         Self {
             subject,
-            model: Model::new(limits),
+            model: Model::new(limits, boot()),
             unity: FakeUnity::new(),
             now: 0,
             step: 0,
@@ -175,14 +160,10 @@ impl<S: Subject> World<S> {
             intruder: None,
             calls: 0,
             for_unity: BTreeSet::new(),
-            answered: BTreeSet::new(),
-            taken_back: BTreeSet::new(),
-            promised: Vec::new(),
-            handed: BTreeSet::new(),
+            ledger: Ledger::default(),
             jobs: 0,
             refuse_send: false,
             unsent: None,
-            ended_jobs: BTreeMap::new(),
             history: Vec::new(),
             judge,
             remembers,
@@ -285,12 +266,9 @@ impl<S: Subject> World<S> {
             ToUnity::SubmitJob(frame) => frame.client_request_id.clone(),
             ToUnity::GetJobStatus(_) | ToUnity::Cancel(_) => None,
         };
-        if let Some(client) = &request
-            && self.promised.contains(client)
-        {
-            return Err(format!("{client} was sent after the promise that it would not run"));
+        if let Some(client) = request {
+            self.ledger.handed(client)?;
         }
-        self.handed.extend(request);
         if std::mem::take(&mut self.refuse_send) {
             if self.unity.on == Some(on) {
                 self.unity.on = None;
@@ -303,45 +281,26 @@ impl<S: Subject> World<S> {
     }
 
     fn answered(&mut self, id: u64, outcome: Outcome) -> Result<(), String> {
-        if !self.answered.insert(id) {
-            return Err(format!("call {id} was answered twice"));
-        }
-        if self.taken_back.contains(&id) {
-            return Err(format!("call {id} was answered after it was taken back"));
-        }
+        let client = named(id);
+        self.ledger.answered(&client)?;
         match outcome {
             Ok(Answer::JobAccepted { .. }) => self.jobs += 1,
             Ok(Answer::Job(report)) if report.state.is_terminal() => {
-                let told = format!("{:?} {:?}", report.state, report.error.map(|error| error.code));
-                let before =
-                    self.ended_jobs.entry(report.job.to_string()).or_insert_with(|| told.clone());
-                if *before != told {
-                    return Err(format!("{} was {before} and became {told}", report.job));
-                }
+                let how = format!("{:?} {:?}", report.state, report.error.map(|error| error.code));
+                self.ledger.job_ended(report.job.to_string(), how)?;
             }
             Ok(_) => {}
-            Err(failure) => self.check_guarantee(id, &failure)?,
+            Err(failure) if self.for_unity.contains(&id) => {
+                let ran = self.unity.books.ran(&client) > 0;
+                self.ledger.failed(&client, failure.guarantee, ran)?;
+            }
+            Err(_) => {}
         }
         Ok(())
     }
+}
 
-    /// A promise is compared with the books, now and at the end.
-    fn check_guarantee(&mut self, id: u64, failure: &Failure) -> Result<(), String> {
-        let client = format!("c{id}");
-        match failure.guarantee {
-            _ if !self.for_unity.contains(&id) => {}
-            Guarantee::NotExecuted if self.unity.books.ran(&client) > 0 => {
-                return Err(format!("{client} ran, but was promised not to have"));
-            }
-            Guarantee::NotExecuted => self.promised.push(client),
-            Guarantee::CompletedError | Guarantee::Unknown if !self.handed.contains(&client) => {
-                return Err(format!(
-                    "{client} never left, but is said to be {:?}",
-                    failure.guarantee
-                ));
-            }
-            Guarantee::CompletedError | Guarantee::Unknown => {}
-        }
-        Ok(())
-    }
+/// What the agent calls its call.
+fn named(id: u64) -> String {
+    format!("c{id}")
 }

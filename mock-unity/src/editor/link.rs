@@ -17,13 +17,15 @@ const REFUSED_WAIT: Duration = Duration::from_secs(10);
 const REFUSED: &str = "another Unity websocket session is already active";
 
 impl MockEditor {
-    pub(super) fn on_connected(&mut self) {
+    pub(super) fn on_connected(&mut self, now: Duration) {
+        self.heard_at = now;
         self.link = Link::Open { welcome: false };
         self.counts.attempts += 1;
         self.counts.seq = 0;
+        let Some(version) = self.settings.protocol_version else { return };
         let names = self.settings.names_itself;
         let seed = self.settings.seed;
-        self.say(&FromUnity::Hello(PluginHello {
+        let hello = codec::encode(&FromUnity::Hello(PluginHello {
             plugin_version: self.settings.plugin_version.clone(),
             state: self.state(),
             editor_instance_id: names
@@ -32,6 +34,8 @@ impl MockEditor {
                 .then(|| format!("session-{seed}-{}", self.counts.sessions).as_str().into()),
             connect_attempt_seq: names.then_some(self.counts.attempts),
         }));
+        let field = "\"protocol_version\":";
+        self.send_text(hello.replace(&format!("{field}1"), &format!("{field}{version}")));
         if let Some(tools) = self.settings.tools.clone() {
             let tools = tools.into_iter().map(|name| OfferedTool { name }).collect();
             self.say(&FromUnity::Capability(OfferedTools { tools }));
@@ -54,6 +58,7 @@ impl MockEditor {
     }
 
     pub(super) fn on_frame(&mut self, now: Duration, text: &str) {
+        self.heard_at = now;
         let Ok(frame) = codec::decode::<ToUnity>(text.as_bytes()) else {
             self.books.not_understood += 1;
             self.tell("a frame that the plugin does not understand");

@@ -36,7 +36,7 @@ pub use execution_coordinator::ExecutionCoordinator;
 pub use failure::{ErrorCode, Failure, Guarantee, Recovery, Row};
 pub use ids::{Boot, CallId, ConnectionId, JobId};
 pub use limits::Limits;
-pub use request_validator::{RawCall, ValidCall, validate};
+pub use request_validator::{RawCall, Request, ValidCall, validate};
 pub use shape::{Field, Shape};
 pub use time::{Deadline, Timestamp, Why};
 pub use tool_catalog::{Kind, Need, Parameter, Route, TOOLS, Tool};

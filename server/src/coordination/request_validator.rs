@@ -23,8 +23,9 @@ pub struct ValidCall {
     pub(super) request: Request,
 }
 
+/// What is asked for, with every argument checked.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Request {
+pub enum Request {
     EditorState,
     Execute {
         params: Json,
@@ -51,6 +52,14 @@ impl ValidCall {
 
     pub fn client_request_id(&self) -> Option<&str> {
         self.client_request_id.as_deref()
+    }
+
+    pub fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    pub fn request(&self) -> &Request {
+        &self.request
     }
 }
 

@@ -14,8 +14,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::transition_log;
 use crate::coordination::{
-    CallId, CloseCode, ConnectionId, EditorReport, Effect, Event, ExecutionCoordinator, Failure,
-    Outcome, ProgressReport, Timestamp, ValidCall,
+    CallId, CloseCode, ConnectionId, Deadline, EditorReport, Effect, Event, ExecutionCoordinator,
+    Failure, Outcome, ProgressReport, Timestamp, ValidCall,
 };
 
 /// Events that wait for the core; a peer that is faster than the core waits with its next one.
@@ -26,6 +26,27 @@ const OUTBOX_MAX: usize = 64;
 const PROGRESS_MAX: usize = 4;
 /// Panics of the core in a row before it is given up.
 const FAILURES_MAX: u32 = 10;
+
+/// What the loop needs of a core. Simulations give it one that is watched, or has a fault planted in it.
+pub trait Core: Send + 'static {
+    fn handle(&mut self, now: Timestamp, event: Event) -> Vec<Effect>;
+    fn next_deadline(&self) -> Option<Deadline>;
+    fn editor_report(&self, now: Timestamp) -> EditorReport;
+}
+
+impl Core for ExecutionCoordinator {
+    fn handle(&mut self, now: Timestamp, event: Event) -> Vec<Effect> {
+        Self::handle(self, now, event)
+    }
+
+    fn next_deadline(&self) -> Option<Deadline> {
+        Self::next_deadline(self)
+    }
+
+    fn editor_report(&self, now: Timestamp) -> EditorReport {
+        Self::editor_report(self, now)
+    }
+}
 
 /// How adapters reach the core.
 #[derive(Clone)]
@@ -152,7 +173,7 @@ impl CoordinatorHandle {
 }
 
 /// Runs until the core says that everything has stopped.
-pub async fn run(core: ExecutionCoordinator, mut inbox: Inbox) {
+pub async fn run<C: Core>(core: C, mut inbox: Inbox) {
     let mut server = EventLoop {
         core,
         started: Instant::now(),
@@ -185,8 +206,8 @@ async fn until(started: Instant, deadline: Option<Duration>) {
 }
 
 /// The core and the ends of the wires its effects travel on. Holds no policy.
-struct EventLoop {
-    core: ExecutionCoordinator,
+struct EventLoop<C> {
+    core: C,
     started: Instant,
     callers: BTreeMap<CallId, Caller>,
     bridges: BTreeMap<ConnectionId, Bridge>,
@@ -195,7 +216,7 @@ struct EventLoop {
     failures: u32,
 }
 
-impl EventLoop {
+impl<C: Core> EventLoop<C> {
     fn now(&self) -> Timestamp {
         Timestamp::default() + self.started.elapsed()
     }

@@ -58,6 +58,7 @@ pub struct HttpHost {
     mcp: StreamableHttpService<McpEndpointAdapter, NeverSessionManager>,
     doorkeeper: Doorkeeper,
     instance_id: Boot,
+    pid: u32,
     /// Of one frame of the plugin.
     message_max: usize,
     /// Of one request of an agent.
@@ -73,6 +74,7 @@ pub struct Surroundings {
     pub core: CoordinatorHandle,
     pub adapter: McpEndpointAdapter,
     pub instance_id: Boot,
+    pub pid: u32,
     pub message_max: usize,
     pub tasks: TaskTracker,
     pub closing: CancellationToken,
@@ -80,7 +82,8 @@ pub struct Surroundings {
 
 impl HttpHost {
     pub fn new(surroundings: Surroundings, doorkeeper: Doorkeeper) -> Self {
-        let Surroundings { core, adapter, instance_id, message_max, tasks, closing } = surroundings;
+        let Surroundings { core, adapter, instance_id, pid, message_max, tasks, closing } =
+            surroundings;
         let body_max = body_max(message_max);
         let config = StreamableHttpServerConfig::default()
             .with_legacy_session_mode(false)
@@ -103,6 +106,7 @@ impl HttpHost {
             mcp,
             doorkeeper,
             instance_id,
+            pid,
             message_max,
             body_max,
             tasks,
@@ -257,7 +261,7 @@ impl HttpHost {
             "name": env!("CARGO_PKG_NAME"),
             "version": env!("CARGO_PKG_VERSION"),
             "instance_id": self.instance_id.to_string(),
-            "pid": std::process::id(),
+            "pid": self.pid,
             "server_state": rendering::server_state(report.server_state),
             "editor_state": rendering::editor_state(report.editor_state),
         });

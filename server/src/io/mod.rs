@@ -24,7 +24,7 @@ pub mod mcp_endpoint_adapter;
 pub mod network;
 pub mod port_keeper;
 pub(crate) mod relay;
-mod rendering;
+pub mod rendering;
 pub mod stdio_transport;
 mod tool_schemas;
 mod transition_log;

@@ -118,7 +118,7 @@ pub(super) fn progress(report: &ProgressReport) -> String {
     line.trim_end().to_owned()
 }
 
-pub(super) fn server_state(state: ServerState) -> &'static str {
+pub fn server_state(state: ServerState) -> &'static str {
     match state {
         ServerState::Booting => "booting",
         ServerState::WaitingEditor => "waiting_editor",
@@ -128,7 +128,7 @@ pub(super) fn server_state(state: ServerState) -> &'static str {
     }
 }
 
-pub(super) fn editor_state(state: Option<EditorState>) -> &'static str {
+pub fn editor_state(state: Option<EditorState>) -> &'static str {
     match state {
         None => "unknown",
         Some(EditorState::Ready) => "ready",
@@ -137,7 +137,7 @@ pub(super) fn editor_state(state: Option<EditorState>) -> &'static str {
     }
 }
 
-fn reason(reason: Reason) -> &'static str {
+pub fn reason(reason: Reason) -> &'static str {
     match reason {
         Reason::Disconnected => "disconnected",
         Reason::Compiling => "compiling",

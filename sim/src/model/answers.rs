@@ -57,7 +57,7 @@ impl Model {
     fn execute_answered(&mut self, call: u64, answer: Answer) {
         match answer {
             Answer::Result(ExecuteOutcome::Ok(result)) if result.get("entries").is_some() => {
-                self.expected.push((call, Expect::Console));
+                self.expected.push((call, Expect::Console(result)));
             }
             Answer::Result(ExecuteOutcome::Error(_)) => {
                 self.fails(call, ErrorCode::UnityExecution, Guarantee::CompletedError);

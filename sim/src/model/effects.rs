@@ -181,8 +181,8 @@ impl Model {
         let Some(call) = self.calls.get_mut(&id) else {
             return Err("sent after its answer".into());
         };
-        if Some(call.client.as_str()) != client {
-            return Err(format!("{client:?} was sent before {}", call.client));
+        if call.client.as_deref() != client {
+            return Err(format!("{client:?} was sent before {:?}", call.client));
         }
         if !offered {
             return Err("a tool was sent that the plugin does not offer".into());
@@ -198,8 +198,8 @@ impl Model {
             return Err(format!("{request} was submitted out of order"));
         };
         let Some(job) = self.jobs.get_mut(index) else { return Err("no such job".into()) };
-        if Some(job.client.as_str()) != client {
-            return Err(format!("{client:?} was submitted before {}", job.client));
+        if job.client.as_deref() != client {
+            return Err(format!("{client:?} was submitted before {:?}", job.client));
         }
         job.state = JobLife::Submitting;
         let timeout = job.timeout.min(30_000);
@@ -213,7 +213,8 @@ impl Model {
             return Err(format!("Unity was asked about {unity}, which does not run"));
         };
         let asker = self.control.iter().copied().find(|id| {
-            self.calls.get(id).is_some_and(|call| request.0 == format!("req-m-{}", call.request))
+            let of = |call: &Call| request.0 == format!("req-{}-{}", self.boot, call.request);
+            self.calls.get(id).is_some_and(of)
         });
         let mut timeout = 5_000;
         if let Some(id) = asker {

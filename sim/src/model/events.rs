@@ -16,7 +16,7 @@ impl Model {
         now: Millis,
         id: u64,
         ask: Ask,
-        client: String,
+        client: Option<String>,
         timeout: Millis,
     ) {
         self.requests += 1;

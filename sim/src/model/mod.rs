@@ -10,8 +10,10 @@ mod rules;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use protocol::{EditorState, JobState, PluginHello, RequestId, UnityJobId};
-use unity_mcp::coordination::{CancelAnswer, ConnectionId, ErrorCode, Guarantee, Limits, Reason};
+use protocol::{EditorState, JobState, Json, PluginHello, RequestId, UnityJobId};
+use unity_mcp::coordination::{
+    Boot, CancelAnswer, ConnectionId, ErrorCode, Guarantee, Limits, Reason,
+};
 
 use crate::seen::Seen;
 
@@ -22,6 +24,8 @@ pub(crate) type Verdict = Result<(), String>;
 
 pub(crate) struct Model {
     limits: Limits,
+    /// Part of every id.
+    boot: String,
     session: Option<ConnectionId>,
     /// Hellos that were said, by socket.
     hellos: BTreeMap<u64, Hello>,
@@ -120,7 +124,7 @@ pub(crate) enum Ask {
 #[derive(Clone, Debug)]
 struct Call {
     ask: Ask,
-    client: String,
+    client: Option<String>,
     request: u64,
     arrival: u64,
     arrived: Millis,
@@ -143,7 +147,7 @@ enum CallState {
 
 #[derive(Clone, Debug)]
 struct Job {
-    client: String,
+    client: Option<String>,
     arrival: u64,
     arrived: Millis,
     timeout: Millis,
@@ -167,19 +171,21 @@ enum Owed {
     Orphan(UnityJobId),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 enum Expect {
     Fails(ErrorCode, Guarantee),
-    Console,
+    /// What Unity gave, unchanged.
+    Console(Json),
     Accepted(usize),
     Job(usize),
     Cancel(usize, CancelAnswer),
 }
 
 impl Model {
-    pub(crate) fn new(limits: Limits) -> Self {
+    pub(crate) fn new(limits: Limits, boot: Boot) -> Self {
         Self {
             limits,
+            boot: boot.to_string(),
             session: None,
             hellos: BTreeMap::new(),
             must_adopt: None,
@@ -246,7 +252,8 @@ impl Model {
 
     /// The job that a text names, if it is kept.
     fn job_named(&self, text: &str) -> Option<usize> {
-        let number: usize = text.strip_prefix("job-m-")?.parse().ok()?;
+        let number = text.strip_prefix(&format!("job-{}-", self.boot))?;
+        let number: usize = number.parse().ok()?;
         let index = number.checked_sub(1)?;
         let job = self.jobs.get(index)?;
         let kept = !matches!(job.state, JobLife::Ended(..)) || self.ended.contains(&index);

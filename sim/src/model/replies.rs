@@ -33,17 +33,18 @@ impl Model {
             (Expect::Fails(code, guarantee), Err(failure)) => {
                 failure.code == *code && failure.guarantee == *guarantee
             }
-            (Expect::Console, Ok(Answer::Unity(result))) => *result == crate::fake_unity::console(),
+            (Expect::Console(given), Ok(Answer::Unity(result))) => result == given,
             (Expect::Accepted(job), Ok(Answer::JobAccepted { job: id, state })) => {
-                id.to_string() == format!("job-m-{}", job + 1) && *state == JobState::Queued
+                id.to_string() == format!("job-{}-{}", self.boot, job + 1)
+                    && *state == JobState::Queued
             }
             (Expect::Job(job), Ok(Answer::Job(_))) => return self.check_report(*job, outcome),
             (Expect::Cancel(job, status), Ok(Answer::Cancel { job: id, status: told })) => {
                 self.seen.mark_cancel(*told);
-                id.to_string() == format!("job-m-{}", job + 1) && told == status
+                id.to_string() == format!("job-{}-{}", self.boot, job + 1) && told == status
             }
             (
-                Expect::Console
+                Expect::Console(_)
                 | Expect::Fails(..)
                 | Expect::Accepted(_)
                 | Expect::Job(_)

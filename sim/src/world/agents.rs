@@ -2,11 +2,12 @@
 
 use protocol::{Json, Map};
 use unity_mcp::coordination::{CallId, Event, RawCall, ValidCall, validate};
+use unity_mcp::io::event_loop::Core;
 
-use super::{Subject, World};
+use super::{World, named};
 use crate::model::{Ask, Millis};
 
-impl<S: Subject> World<S> {
+impl<S: Core> World<S> {
     pub(super) fn call_console(&mut self, timeout: Millis) -> Result<(), String> {
         self.call("read_console", Ask::Console, &[], timeout)
     }
@@ -34,19 +35,19 @@ impl<S: Subject> World<S> {
     ) -> Result<(), String> {
         self.calls += 1;
         let id = self.calls;
-        let client = format!("c{id}");
+        let client = named(id);
         let request = valid_call(tool, arguments, timeout, &client)?;
         if matches!(ask, Ask::Console | Ask::Tests { .. }) {
             self.for_unity.insert(id);
         }
         self.meet_deadlines(self.now)?;
-        self.model.on_call(self.now, id, ask, client, timeout);
+        self.model.on_call(self.now, id, ask, Some(client), timeout);
         let wants_progress = id.is_multiple_of(3);
         self.handle(Event::CallReceived { call: CallId(id), request, wants_progress })
     }
 
     pub(super) fn some_open_call(&self, word: u64) -> Option<u64> {
-        let answered = |id: &u64| self.answered.contains(id) || self.taken_back.contains(id);
+        let answered = |id: &u64| self.ledger.is_closed(&named(*id));
         let open: Vec<u64> = (1..=self.calls).rev().take(40).filter(|id| !answered(id)).collect();
         let index = (word as usize).checked_rem(open.len())?;
         open.get(index).copied()
@@ -55,7 +56,7 @@ impl<S: Subject> World<S> {
     pub(super) fn take_back(&mut self, word: u64) -> Result<(), String> {
         self.meet_deadlines(self.now)?;
         let Some(id) = self.some_open_call(word) else { return Ok(()) };
-        self.taken_back.insert(id);
+        self.ledger.taken_back(named(id));
         self.model.on_cancelled(self.now, id);
         self.handle(Event::CallCancelled { call: CallId(id) })
     }

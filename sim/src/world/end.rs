@@ -2,10 +2,11 @@
 
 use protocol::EditorState;
 use unity_mcp::coordination::ClosedBy;
+use unity_mcp::io::event_loop::Core;
 
-use super::{Subject, World};
+use super::{World, named};
 
-impl<S: Subject> World<S> {
+impl<S: Core> World<S> {
     /// All faults end: every call must be answered, and a fresh one must succeed.
     pub(super) fn heal(&mut self) -> Result<(), String> {
         self.refuse_send = false;
@@ -28,7 +29,7 @@ impl<S: Subject> World<S> {
         self.call_console(10_000)?;
         for _ in 0..200 {
             self.be_healthy()?;
-            if self.answered.contains(&probe) {
+            if self.ledger.is_closed(&named(probe)) {
                 self.model.seen.mark("healed and answered a fresh call");
                 return Ok(());
             }
@@ -39,7 +40,7 @@ impl<S: Subject> World<S> {
 
     /// By the agents' own books.
     pub(super) fn open_calls(&self) -> usize {
-        self.calls as usize - self.answered.union(&self.taken_back).count()
+        self.calls as usize - self.ledger.closed_count()
     }
 
     pub(super) fn be_healthy(&mut self) -> Result<(), String> {
@@ -58,18 +59,7 @@ impl<S: Subject> World<S> {
         Ok(())
     }
 
-    /// Whatever was promised not to have run must not have run, now that all is over.
     pub(super) fn close_the_books(&self) -> Result<(), String> {
-        let books = &self.unity.books;
-        if let Some(client) = self.promised.iter().find(|client| books.ran(client) > 0) {
-            return Err(format!("{client} ran after all, but was promised not to"));
-        }
-        let mut names: Vec<&String> =
-            books.executed.iter().filter(|name| !name.is_empty()).collect();
-        names.sort();
-        if let Some(pair) = names.windows(2).find(|pair| pair.first() == pair.last()) {
-            return Err(format!("{pair:?} ran twice"));
-        }
-        Ok(())
+        self.ledger.close(self.unity.books.executed.iter().map(String::as_str))
     }
 }

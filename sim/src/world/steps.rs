@@ -2,14 +2,15 @@
 
 use protocol::{Execute, SubmitJob, ToUnity};
 use unity_mcp::coordination::{ClosedBy, Event};
+use unity_mcp::io::event_loop::Core;
 
 use super::unity::state;
-use super::{Judge, Subject, World};
+use super::{Judge, World};
 use crate::fake_unity::FakeUnity;
 use crate::model::{Ask, Millis};
 use crate::schedule::Action;
 
-impl<S: Subject> World<S> {
+impl<S: Core> World<S> {
     pub(super) fn act(&mut self, action: Action, word: u64) -> Result<(), String> {
         match action {
             Action::Pass => self.pass_some(word),
@@ -126,7 +127,7 @@ impl<S: Subject> World<S> {
         if let ToUnity::Execute(Execute { client_request_id: Some(client), .. })
         | ToUnity::SubmitJob(SubmitJob { client_request_id: Some(client), .. }) = &frame
         {
-            self.handed.remove(client);
+            self.ledger.came_back(client);
         }
         self.model.on_not_sent(self.now, on, &frame);
         self.handle(Event::UnityNotSent { on, frame })

@@ -5,11 +5,12 @@ use protocol::{
     RequestId,
 };
 use unity_mcp::coordination::{ClosedBy, ConnectionId, Event};
+use unity_mcp::io::event_loop::Core;
 
-use super::{Subject, World};
+use super::World;
 use crate::fake_unity::{FakeUnity, console, error, result};
 
-impl<S: Subject> World<S> {
+impl<S: Core> World<S> {
     pub(super) fn connect(&mut self, word: u64) -> Result<(), String> {
         if self.unity.on.is_some() {
             return Ok(());

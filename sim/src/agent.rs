@@ -1,0 +1,197 @@
+//! Agents: real MCP clients that do what a scenario says, and keep a diary of what they were told.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use protocol::Json;
+use rmcp_client::model::{
+    CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, ProtocolVersion,
+    ServerResult,
+};
+use rmcp_client::service::{PeerRequestOptions, RequestHandle, RunningService, ServiceError};
+use rmcp_client::transport::StreamableHttpClientTransport;
+use rmcp_client::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp_client::{ClientLifecycleMode, ClientServiceExt, RoleClient};
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+use crate::http_client::HttpClient;
+use crate::net::{self, Machine};
+use crate::scenario::{Call, Speaks, Via};
+
+/// What one agent does.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    pub(crate) joins: Duration,
+    pub(crate) via: Via,
+    pub(crate) speaks: Speaks,
+    /// The host of its server, if it holds the pipes of one.
+    pub(crate) server: String,
+    pub(crate) port: u16,
+    /// In order of time.
+    pub(crate) acts: Vec<(Duration, Act)>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Act {
+    Call(Call),
+    TakeBack { label: String },
+    Leave,
+}
+
+/// What an agent was told about a call.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Told {
+    Ok(Json),
+    Failed {
+        code: String,
+        guarantee: Option<String>,
+    },
+    /// There will be no answer.
+    Lost(String),
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Entry {
+    pub(crate) called: Duration,
+    pub(crate) told: Vec<(Duration, Told)>,
+    pub(crate) taken_back: Option<Duration>,
+}
+
+/// By the label of the call; shared by the agents of a simulation.
+#[derive(Clone, Default)]
+pub(crate) struct Diary(Arc<Mutex<BTreeMap<String, Entry>>>);
+
+impl Diary {
+    pub(crate) fn entries(&self) -> BTreeMap<String, Entry> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn is_closed(&self, label: &str) -> bool {
+        let entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        entries.get(label).is_some_and(|entry| !entry.told.is_empty() || entry.taken_back.is_some())
+    }
+
+    fn write(&self, label: &str, change: impl FnOnce(&mut Entry)) {
+        let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        change(entries.entry(label.to_owned()).or_default());
+    }
+
+    fn told(&self, label: &str, told: Told) {
+        self.write(label, |entry| entry.told.push((net::now(), told)));
+    }
+}
+
+/// Plays until the end of the simulation.
+pub(crate) async fn play(part: Part, machine: Machine, diary: Diary) {
+    let started = Instant::now();
+    sleep_until(started + part.joins).await;
+    let joined = join(&part, &machine).await;
+    let mut back: BTreeMap<String, CancellationToken> = BTreeMap::new();
+    let mut client = joined.as_ref().ok();
+    for (at, act) in part.acts {
+        sleep_until(started + at).await;
+        match act {
+            Act::Call(call) => {
+                diary.write(&call.label, |entry| entry.called = net::now());
+                let Some(client) = client else {
+                    let problem = joined.as_ref().err().cloned();
+                    let problem = problem.unwrap_or_else(|| "the agent has left".to_owned());
+                    diary.told(&call.label, Told::Lost(problem));
+                    continue;
+                };
+                let token = back.entry(call.label.clone()).or_default().clone();
+                match ask(client, &call).await {
+                    Ok(handle) => {
+                        drop(tokio::spawn(wait(call.label, handle, token, diary.clone())))
+                    }
+                    Err(error) => diary.told(&call.label, Told::Lost(error.to_string())),
+                }
+            }
+            Act::TakeBack { label } => back.entry(label).or_default().cancel(),
+            Act::Leave => {
+                if let Some(client) = client.take() {
+                    client.cancellation_token().cancel();
+                }
+            }
+        }
+    }
+    std::future::pending().await
+}
+
+async fn join(part: &Part, machine: &Machine) -> Result<RunningService<RoleClient, ()>, String> {
+    let lifecycle = match part.speaks {
+        Speaks::Modern => ClientLifecycleMode::Discover {
+            preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+        },
+        Speaks::Legacy => ClientLifecycleMode::Initialize,
+    };
+    let joined = match part.via {
+        Via::Http => {
+            let client = HttpClient { machine: machine.clone(), port: part.port };
+            let config = StreamableHttpClientTransportConfig::with_uri("http://127.0.0.1/mcp");
+            let transport = StreamableHttpClientTransport::with_client(client, config);
+            ().serve_with_lifecycle(transport, lifecycle).await
+        }
+        Via::Stdio | Via::OwnServer => {
+            let pipes = machine.pipes_of(&part.server).await.map_err(|error| error.to_string())?;
+            ().serve_with_lifecycle(tokio::io::split(pipes), lifecycle).await
+        }
+    };
+    joined.map_err(|error| format!("the agent could not join: {error}"))
+}
+
+async fn ask(
+    client: &RunningService<RoleClient, ()>,
+    call: &Call,
+) -> Result<RequestHandle<RoleClient>, ServiceError> {
+    let params =
+        CallToolRequestParams::new(call.tool.clone()).with_arguments(call.arguments.clone());
+    let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+    client.send_cancellable_request(request, PeerRequestOptions::no_options()).await
+}
+
+async fn wait(
+    label: String,
+    mut handle: RequestHandle<RoleClient>,
+    back: CancellationToken,
+    diary: Diary,
+) {
+    tokio::select! {
+        biased;
+        () = back.cancelled() => {
+            diary.write(&label, |entry| entry.taken_back = Some(net::now()));
+            // If it cannot be said, the server is gone, and the call with it.
+            handle.cancel(None).await.unwrap_or_default();
+        }
+        answer = &mut handle.rx => {
+            let told = match answer {
+                Ok(Ok(ServerResult::CallToolResult(result))) => told(result),
+                Ok(Err(ServiceError::McpError(error))) => {
+                    Told::Failed { code: error.code.0.to_string(), guarantee: None }
+                }
+                Ok(Ok(_)) => Told::Lost("an answer of another kind".to_owned()),
+                Ok(Err(error)) => Told::Lost(error.to_string()),
+                Err(_) => Told::Lost("the conversation ended".to_owned()),
+            };
+            diary.told(&label, told);
+        }
+    }
+}
+
+fn told(result: CallToolResult) -> Told {
+    if result.is_error != Some(true) {
+        return Told::Ok(result.structured_content.unwrap_or_default());
+    }
+    let text = result.content.first().and_then(|content| content.as_text());
+    let error: Option<Json> = text.and_then(|text| serde_json::from_str(&text.text).ok());
+    let text = |pointer: &str| {
+        let value = error.as_ref().and_then(|error| error.pointer(pointer));
+        value.and_then(Json::as_str).map(str::to_owned)
+    };
+    Told::Failed {
+        code: text("/error/code").unwrap_or_default(),
+        guarantee: text("/error/details/execution_guarantee"),
+    }
+}

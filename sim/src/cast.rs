@@ -1,0 +1,196 @@
+//! Cast: the programs of a scenario, each on its host: the real server, the mock Unity, real MCP clients.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use mock_unity::{Books, MockEditor, session};
+use tokio::io::{ReadHalf, WriteHalf, split};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use unity_mcp::Server;
+use unity_mcp::config_loader::Config;
+use unity_mcp::coordination::{Boot, ExecutionCoordinator};
+use unity_mcp::io::event_loop::Core;
+use unity_mcp::io::network::Network;
+
+use crate::agent::{self, Act, Diary, Part};
+use crate::judged::{Judged, Verdicts};
+use crate::log::Log;
+use crate::net::{Machine, Stage, Stream};
+use crate::scenario::{Action, Editor, SERVER, Scenario, Via};
+
+/// What server and plugin call themselves, so that a release changes no trace.
+pub(crate) const VERSION: &str = "1.0.0";
+
+/// What the programs share with whoever runs them.
+#[derive(Clone)]
+pub(crate) struct Props {
+    pub(crate) log: Log,
+    pub(crate) verdicts: Verdicts,
+    pub(crate) diary: Diary,
+    pub(crate) library: Library,
+    /// Stops the server that runs now.
+    pub(crate) stop: Rc<RefCell<CancellationToken>>,
+    /// Ends the Editors, so that their books can be read.
+    pub(crate) finish: CancellationToken,
+    starts: Rc<RefCell<u32>>,
+}
+
+/// The books of the Editors, with the time at which each began.
+#[derive(Clone, Default)]
+pub(crate) struct Library(Arc<Mutex<BTreeMap<String, (Duration, Books)>>>);
+
+impl Library {
+    pub(crate) fn books(&self) -> BTreeMap<String, (Duration, Books)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn add(&self, editor: &str, starts: Duration, books: Books) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.insert(editor.to_owned(), (starts, books));
+    }
+}
+
+impl Props {
+    pub(crate) fn new() -> Self {
+        Self {
+            log: Log::default(),
+            verdicts: Verdicts::default(),
+            diary: Diary::default(),
+            library: Library::default(),
+            stop: Rc::default(),
+            finish: CancellationToken::new(),
+            starts: Rc::default(),
+        }
+    }
+
+    /// Each start of a server has a name of its own.
+    fn next_boot(&self) -> Boot {
+        let mut starts = self.starts.borrow_mut();
+        *starts += 1;
+        let boot = Boot::new(&format!("s{starts}"));
+        let Some(boot) = boot else { unreachable!("s and a number is a boot") };
+        boot
+    }
+}
+
+/// Puts everybody on the stage.
+pub(crate) fn assemble(stage: &mut Stage, scenario: &Scenario, props: &Props) {
+    let (config, cast, has_pipes) = (scenario.config.clone(), props.clone(), scenario.has_stdio());
+    stage.host(SERVER, move |machine| {
+        let stop = CancellationToken::new();
+        *cast.stop.borrow_mut() = stop.clone();
+        serve(config.clone(), machine, has_pipes, SERVER.to_owned(), stop, cast.clone())
+    });
+    for (name, _) in scenario.agents.iter().filter(|(_, agent)| agent.via == Via::OwnServer) {
+        let host = scenario.server_of(name);
+        let (config, cast) = (scenario.config.clone(), props.clone());
+        stage.host(&host.clone(), move |machine| {
+            let stop = CancellationToken::new();
+            serve(config.clone(), machine, true, host.clone(), stop, cast.clone())
+        });
+    }
+    for Editor { name, starts, settings } in &scenario.editors {
+        let mut mock = MockEditor::new(settings.clone());
+        for step in &scenario.steps {
+            if let Action::Unity { editor, command, .. } = &step.action
+                && editor == name
+            {
+                mock.plan(step.at.saturating_sub(*starts), None, command.clone());
+            }
+        }
+        let (mock, port) = (RefCell::new(Some(mock)), scenario.config.port);
+        let (name, starts, props) = (*name, *starts, props.clone());
+        stage.host(name, move |machine| {
+            play_unity(mock.take(), name, starts, machine, port, props.clone())
+        });
+    }
+    for name in scenario.agents.keys() {
+        let (part, diary) = (part_of(scenario, name), props.diary.clone());
+        stage.host(name, move |machine| agent::play(part.clone(), machine, diary.clone()));
+    }
+}
+
+fn part_of(scenario: &Scenario, name: &str) -> Part {
+    let agent_of =
+        |label: &str| scenario.calls().any(|(_, call)| call.label == label && call.agent == name);
+    let acts = scenario.steps.iter().filter_map(|step| {
+        let act = match &step.action {
+            Action::Call(call) if call.agent == name => Act::Call(call.clone()),
+            Action::Cancel { label } if agent_of(label) => Act::TakeBack { label: label.clone() },
+            Action::Leave { agent } if agent == name => Act::Leave,
+            Action::Call(_)
+            | Action::Cancel { .. }
+            | Action::Leave { .. }
+            | Action::Unity { .. }
+            | Action::Network { .. }
+            | Action::Server { .. } => return None,
+        };
+        Some((step.at, act))
+    });
+    let acts = acts.collect();
+    let agent = scenario.agents.get(name);
+    let (joins, via, speaks) = agent.map_or_else(
+        || unreachable!("{name} is one of the agents"),
+        |agent| (agent.joins, agent.via, agent.speaks),
+    );
+    let server = scenario.server_of(name);
+    Part { joins, via, speaks, server, port: scenario.config.port, acts }
+}
+
+async fn serve(
+    config: Config,
+    machine: Machine,
+    has_pipes: bool,
+    host: String,
+    stop: CancellationToken,
+    props: Props,
+) {
+    let mut pipes = None;
+    if has_pipes {
+        let Ok(stream) = machine.own_pipes().await else { return };
+        pipes = Some(split(stream));
+    }
+    let boot = props.next_boot();
+    let listener = machine.bind(config.port).await.ok();
+    let limits = config.limits.clone();
+    let core = ExecutionCoordinator::new(limits.clone(), boot, VERSION);
+    let core = Judged::new(core, limits, boot, props.verdicts, props.log.clone(), &host);
+    run(Server { config, core, boot, pid: 1, network: machine, listener, stop }, pipes).await;
+    props.log.note(crate::net::now(), &host, "ended", String::new());
+}
+
+async fn run<C: Core>(
+    server: Server<Machine, C>,
+    pipes: Option<(ReadHalf<Stream>, WriteHalf<Stream>)>,
+) {
+    server.run(pipes).await;
+}
+
+async fn play_unity(
+    editor: Option<MockEditor>,
+    name: &str,
+    starts: Duration,
+    machine: Machine,
+    port: u16,
+    props: Props,
+) {
+    let Some(mut editor) = editor else { return };
+    let late = tokio::time::sleep(starts);
+    tokio::select! {
+        biased;
+        () = props.finish.cancelled() => return,
+        () = late => {}
+    }
+    let (_orders, orders) = mpsc::channel(1);
+    let dial = || machine.connect(port);
+    tokio::select! {
+        biased;
+        () = props.finish.cancelled() => {}
+        _ = session::run(&mut editor, port, dial, orders, |_, _| {}) => {}
+    }
+    props.library.add(name, starts, editor.books().clone());
+}

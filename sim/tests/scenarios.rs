@@ -1,0 +1,58 @@
+//! Each scenario is a test of its own: `cargo test -p sim --test scenarios reconnect::`.
+
+use std::path::Path;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use sim::files::{self, ScenarioFile};
+use sim::run::run;
+
+/// Where a scenario that fails leaves its picture.
+const PICTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/sim-failures");
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let files = files::all().unwrap_or_default();
+    let enough = Trial::test("there_are_scenarios", {
+        let count = files.len();
+        move || if count >= 45 { Ok(()) } else { Err(format!("only {count} were found").into()) }
+    });
+    let scenarios = files.into_iter().map(|file| {
+        let name = file.name.clone();
+        Trial::test(name, move || check(&file))
+    });
+    libtest_mimic::run(&arguments, scenarios.chain([enough]).collect()).exit();
+}
+
+fn check(file: &ScenarioFile) -> Result<(), Failed> {
+    let scenario = file.read()?;
+    let run = run(&scenario);
+    let trace = run.trace();
+    let checked = if run.failures.is_empty() {
+        let shown = std::panic::AssertUnwindSafe(|| compare(file, &scenario.why, &trace));
+        std::panic::catch_unwind(shown).map_err(|_| {
+            "the trace is not the one beside the scenario; if it should be, see docs/TESTING.md"
+                .into()
+        })
+    } else {
+        Err(format!("{trace}\n{}", run.failures.join("\n")).into())
+    };
+    if checked.is_err() {
+        let picture = Path::new(PICTURES).join(file.name.replace("::", "-") + ".html");
+        std::fs::create_dir_all(PICTURES)?;
+        std::fs::write(picture, sim::html::page(&file.name, &scenario, &run))?;
+    }
+    checked
+}
+
+/// The trace lies beside the scenario; a change of it is reviewed as a diff.
+fn compare(file: &ScenarioFile, why: &str, trace: &str) {
+    let mut settings = insta::Settings::new();
+    let directory = file.path.parent().unwrap_or(Path::new("."));
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    settings.set_snapshot_path(root.join(directory));
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.set_description(why);
+    let name = file.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    settings.bind(|| insta::assert_snapshot!(name, trace));
+}
