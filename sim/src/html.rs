@@ -70,7 +70,9 @@ fn messages(run: &Run, scenario: &Scenario) -> Vec<Json> {
         if is_heartbeat && got.is_some() && !scenario.shows_heartbeats {
             continue;
         }
-        let (label, is_error) = texts.of(host, got.unwrap_or(record.at), record.at, message);
+        let by_server = *host == wire.server;
+        let seen = if by_server { record.at } else { got.unwrap_or(record.at) };
+        let (label, is_error) = texts.of(by_server, seen, message);
         messages.push(json!({
             "from": host,
             "to": to,
@@ -87,7 +89,11 @@ fn messages(run: &Run, scenario: &Scenario) -> Vec<Json> {
 fn type_of(message: &Message) -> &str {
     match message {
         Message::Json(json) => json.get("type").and_then(Json::as_str).unwrap_or_default(),
-        Message::Text(_) | Message::Binary(_) | Message::Close { .. } | Message::Status(_) => "",
+        Message::Text(_)
+        | Message::Binary(_)
+        | Message::Close { .. }
+        | Message::Get(_)
+        | Message::Status(_) => "",
     }
 }
 
@@ -97,6 +103,7 @@ fn body(message: &Message) -> String {
         Message::Text(text) => text.clone(),
         Message::Binary(length) => format!("{length} bytes"),
         Message::Close { code, reason } => format!("close {} {reason}", code.unwrap_or_default()),
+        Message::Get(path) => format!("GET {path}"),
         Message::Status(status) => format!("HTTP {status}"),
     };
     protocol::printable(&whole.replace('\n', "\u{1}"), 4_000).replace("\\u{1}", "\n")
@@ -111,18 +118,11 @@ impl<'a> Texts<'a> {
         Self(run.lines.iter().filter(said).collect())
     }
 
-    fn of(
-        &mut self,
-        host: &str,
-        got: Duration,
-        sent: Duration,
-        message: &Message,
-    ) -> (String, bool) {
-        let by_server = host.starts_with(SERVER);
-        let fits = |line: &&Line| match line.sign {
-            Sign::Out => by_server && line.at == sent && line.body == trace::json_of(message),
-            Sign::In => !by_server && line.at == got && line.body == trace::json_of(message),
-            Sign::End | Sign::Event => false,
+    /// `at`: when the server sent or received it.
+    fn of(&mut self, by_server: bool, at: Duration, message: &Message) -> (String, bool) {
+        let sign = if by_server { Sign::Out } else { Sign::In };
+        let fits = |line: &&Line| {
+            line.sign == sign && line.at == at && line.body == trace::json_of(message)
         };
         match self.0.iter().position(fits).map(|index| self.0.remove(index)) {
             Some(line) => {
@@ -175,10 +175,16 @@ fn faults(run: &Run, lanes: &[String]) -> Vec<Json> {
 /// Why calls would wait, on the lane of the server, and what each Editor says of itself.
 fn bands(run: &Run) -> Vec<Json> {
     let mut bands = Bands { open: BTreeMap::new(), done: Vec::new() };
-    for line in run.lines.iter().filter(|line| line.what == "state" && line.sign == Sign::Event) {
-        let reason = line.fields.split("waits_for=").nth(1).unwrap_or_default();
-        let shown = (reason != "nothing").then(|| format!("waiting: {reason}"));
-        bands.turn(&line.actor, line.at, shown);
+    for line in run.lines.iter().filter(|line| line.sign == Sign::Event) {
+        match line.what.as_str() {
+            "state" => {
+                let reason = line.fields.split("waits_for=").nth(1).unwrap_or_default();
+                let shown = (reason != "nothing").then(|| format!("waiting: {reason}"));
+                bands.turn(&line.actor, line.at, shown);
+            }
+            "ended" | "is killed" => bands.turn(&line.actor, line.at, None),
+            _ => {}
+        }
     }
     for record in &run.records {
         let What::Crossing { host, wire, crossing } = &record.what else { continue };

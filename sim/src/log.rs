@@ -50,6 +50,8 @@ pub(crate) enum Message {
         code: Option<u16>,
         reason: String,
     },
+    /// An HTTP request without a body.
+    Get(String),
     /// An HTTP answer that is not the usual one.
     Status(u16),
 }

@@ -232,3 +232,23 @@ impl Drop for Door {
         self.machine.shared().ports.remove(&self.port);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::time::Duration;
+
+    use super::Stage;
+    use crate::log::Log;
+
+    #[test]
+    fn a_panic_in_a_task_of_a_program_does_not_pass_unseen() {
+        let mut stage = Stage::new(1, Duration::from_millis(1), Log::default());
+        stage.host("server", |_| async {
+            tokio::spawn(async { panic!("as asked for") });
+            std::future::pending().await
+        });
+        let stepped = catch_unwind(AssertUnwindSafe(|| stage.step().and_then(|()| stage.step())));
+        assert!(!matches!(stepped, Ok(Ok(()))));
+    }
+}

@@ -49,7 +49,14 @@ enum Cue {
     Note { actor: String, kind: &'static str, text: String },
 }
 
+/// # Panics
+/// If this was built in a way in which a run would prove nothing.
 pub fn run(scenario: &Scenario) -> Run {
+    assert!(
+        cfg!(tokio_unstable),
+        "built without --cfg tokio_unstable, so that a panic in a program would pass unseen: RUSTFLAGS \
+         takes the place of .cargo/config.toml, add it there"
+    );
     let props = Props::new();
     let played = catch_unwind(AssertUnwindSafe(|| play(scenario, &props)));
     let (mut failures, simulated, records) = match played {
@@ -123,10 +130,20 @@ fn cues(scenario: &Scenario) -> VecDeque<(Duration, Cue)> {
     for step in &scenario.steps {
         match &step.action {
             Action::Call(_) => {}
-            Action::Cancel { .. } | Action::Leave { .. } => {
-                cues.push((step.at, note(&step.action)))
+            Action::Cancel { label } => {
+                let agent = scenario.calls().find(|(_, call)| call.label == *label);
+                let actor = agent.map(|(_, call)| call.agent.clone()).unwrap_or_default();
+                let text = label.clone();
+                cues.push((step.at, Cue::Note { actor, kind: "takes back", text }));
             }
-            Action::Unity { .. } => cues.push((step.at, note(&step.action))),
+            Action::Leave { agent } => {
+                let (actor, text) = (agent.clone(), String::new());
+                cues.push((step.at, Cue::Note { actor, kind: "leaves", text }));
+            }
+            Action::Unity { editor, words, .. } => {
+                let (actor, text) = ((*editor).to_owned(), words.clone());
+                cues.push((step.at, Cue::Note { actor, kind: "does", text }));
+            }
             Action::Network { words, fault, from, to, lasts } => {
                 let (fault, from, to, words) = (*fault, from.clone(), to.clone(), words.clone());
                 if let Some(lasts) = lasts {
@@ -143,24 +160,6 @@ fn cues(scenario: &Scenario) -> VecDeque<(Duration, Cue)> {
     }
     cues.sort_by_key(|(at, _)| *at);
     cues.into()
-}
-
-/// What somebody does by itself, for the trace alone.
-fn note(action: &Action) -> Cue {
-    match action {
-        Action::Unity { editor, words, .. } => {
-            Cue::Note { actor: (*editor).to_owned(), kind: "does", text: words.clone() }
-        }
-        Action::Cancel { label } => {
-            Cue::Note { actor: "agents".to_owned(), kind: "take back", text: label.clone() }
-        }
-        Action::Leave { agent } => {
-            Cue::Note { actor: agent.clone(), kind: "leaves", text: String::new() }
-        }
-        Action::Call(_) | Action::Network { .. } | Action::Server { .. } => {
-            unreachable!("these are done by the stage manager")
-        }
-    }
 }
 
 fn follow(stage: &mut Stage, scenario: &Scenario, props: &Props, cue: Cue) {

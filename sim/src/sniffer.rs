@@ -91,7 +91,10 @@ impl Sniffer {
         self.is_event_stream =
             field("content-type").is_some_and(|kind| kind.starts_with("text/event-stream"));
         let unusual = status.filter(|status| ![101, 200, 202].contains(status));
-        unusual.map(Message::Status).into_iter().collect()
+        let got =
+            head.strip_prefix("get ").filter(|_| !upgraded).and_then(|rest| rest.split(' ').next());
+        let got = got.map(|path| Message::Get(path.to_owned()));
+        unusual.map(Message::Status).into_iter().chain(got).collect()
     }
 
     fn chunk(&mut self) -> Option<Vec<Message>> {
@@ -174,8 +177,9 @@ mod tests {
 
     #[test]
     fn messages_are_found_however_the_bytes_are_cut() {
-        let posted = b"POST /mcp HTTP/1.1\r\nContent-Length: 7\r\n\r\n{\"a\":1}POST /mcp HTTP/1.1\r\ncontent-length: 2\r\n\r\n[]";
-        let expected = [Message::Json(json!({ "a": 1 })), Message::Json(json!([]))];
+        let posted = b"GET /healthz HTTP/1.1\r\n\r\nPOST /mcp HTTP/1.1\r\nContent-Length: 7\r\n\r\n{\"a\":1}POST /mcp HTTP/1.1\r\ncontent-length: 2\r\n\r\n[]";
+        let got = Message::Get("/healthz".to_owned());
+        let expected = [got, Message::Json(json!({ "a": 1 })), Message::Json(json!([]))];
         assert_eq!(fed_byte_by_byte(Sniffer::http(), posted), expected);
         assert_eq!(Sniffer::http().feed(posted), expected);
         let streamed = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n9\r\ndata: {}\n\r\nd\r\n:comment\n\ndat\r\n6\r\na: 12\n\r\n0\r\n\r\nHTTP/1.1 403 Forbidden\r\n\r\n";

@@ -46,7 +46,7 @@ impl Line {
         };
         let seconds = self.at.as_secs_f64();
         let line =
-            format!("{seconds:>9.3}s  {:<10} {sign} {:<15} {}", self.actor, self.what, self.fields);
+            format!("{seconds:>9.3}s  {:<13} {sign} {:<17} {}", self.actor, self.what, self.fields);
         line.trim_end().to_owned()
     }
 }
@@ -69,6 +69,8 @@ struct Writer {
     counts: BTreeMap<String, usize>,
     /// Requests of agents without an answer, by connection and id.
     open: BTreeMap<(Wire, String), String>,
+    /// The calls that progress is reported for, by connection and token.
+    tokens: BTreeMap<(Wire, String), String>,
     /// Connections that were said to have ended.
     ended: BTreeSet<Wire>,
 }
@@ -133,6 +135,7 @@ impl Writer {
                 let code = code.map(|code| code.to_string()).unwrap_or_default();
                 ("close".to_owned(), format!("{code} {reason}").trim().to_owned())
             }
+            Message::Get(path) => ("GET".to_owned(), path.clone()),
             Message::Status(status) => ("(HTTP)".to_owned(), status.to_string()),
         };
         Some((sign, what, fields, json_of(message)))
@@ -183,6 +186,9 @@ impl Writer {
                 if let Some(id) = request.get("id") {
                     self.open.insert((wire.clone(), id.to_string()), label.clone());
                 }
+                if let Some(token) = request.pointer("/params/_meta/progressToken") {
+                    self.tokens.insert((wire.clone(), token.to_string()), label.clone());
+                }
                 let given = arguments.as_object().is_some_and(|all| !all.is_empty());
                 let given = if given { short(&arguments.to_string()) } else { String::new() };
                 ("call".to_owned(), format!("{label} {tool} {given}"))
@@ -205,21 +211,22 @@ impl Writer {
 
     fn answer(&mut self, wire: &Wire, answer: &Json) -> (String, String) {
         if answer.get("method").and_then(Json::as_str) == Some("notifications/progress") {
-            let of = |name: &str| {
-                answer.pointer(&format!("/params/{name}")).cloned().unwrap_or_default()
-            };
-            let (progress, message) = (of("progress"), of("message"));
-            let message = message.as_str().unwrap_or_default().to_owned();
-            return ("progress".to_owned(), format!("{progress} {message}"));
+            let of = |name: &str| answer.pointer(&format!("/params/{name}")).cloned();
+            let token = of("progressToken").unwrap_or_default().to_string();
+            let label = self.tokens.get(&(wire.clone(), token)).map_or("?", String::as_str);
+            let progress = of("progress").and_then(|progress| progress.as_f64()).unwrap_or(0.0);
+            let message = of("message").unwrap_or_default();
+            let message = message.as_str().unwrap_or_default();
+            return ("progress".to_owned(), format!("{label} #{progress} {message}"));
+        }
+        if answer.get("jsonrpc").is_none() {
+            return ("answer".to_owned(), frame_fields(answer));
         }
         let id = answer.get("id").map(Json::to_string).unwrap_or_default();
         let label = self.open.remove(&(wire.clone(), id)).unwrap_or_else(|| "?".to_owned());
         let fields = match outcome_of(answer) {
-            Outcome::Ok(result) if label.contains('/') || label == "initialize" => {
-                drop(result);
-                String::new()
-            }
-            Outcome::Ok(result) => format!("ok {}", short(&result.to_string())),
+            Outcome::Ok(Json::Null) => String::new(),
+            Outcome::Ok(result) => format!("ok {}", frame_fields(&result)),
             Outcome::Failed { code, guarantee, .. } => format!("{code} {guarantee}"),
         };
         ("answer".to_owned(), format!("{label} {fields}").trim_end().to_owned())
@@ -262,7 +269,7 @@ pub(crate) fn json_of(message: &Message) -> Option<Json> {
     match message {
         Message::Json(json) => Some(json.clone()),
         Message::Text(text) => Some(text.clone().into()),
-        Message::Binary(_) | Message::Close { .. } | Message::Status(_) => None,
+        Message::Binary(_) | Message::Close { .. } | Message::Get(_) | Message::Status(_) => None,
     }
 }
 
@@ -274,25 +281,26 @@ const SHORTER: [(&str, &str); 7] = [
     ("editor_instance_id", "editor"),
     ("plugin_session_id", "session"),
     ("connect_attempt_seq", "attempt"),
-    ("plugin_version", "version"),
-    ("server_version", "version"),
+    ("plugin_version", "plugin"),
+    ("server_version", "server"),
     ("editor_state", "editor"),
 ];
-/// What every frame has.
-const OMITTED: [&str; 3] = ["type", "protocol_version", "timestamp"];
+/// What every frame has, and what the next release will change in `/healthz`.
+const OMITTED: [&str; 3] = ["type", "timestamp", "version"];
 
 fn frame_fields(frame: &Json) -> String {
     let Some(all) = frame.as_object() else { return short(&frame.to_string()) };
     let bare = BARE.iter().filter_map(|name| all.get(*name)).filter(|value| !value.is_null());
     let named = all.iter().filter(|(name, value)| {
+        let usual = *name == "protocol_version" && **value == Json::from(1);
         let left_out = BARE.contains(&name.as_str()) || OMITTED.contains(&name.as_str());
-        !left_out && !value.is_null()
+        !left_out && !usual && !value.is_null()
     });
     let named = named.map(|(name, value)| {
         let name =
             SHORTER.iter().find(|(long, _)| long == name).map_or(name.as_str(), |pair| pair.1);
         match name {
-            "error" => error_field(value),
+            "error" | "cancel_error" => error_field(value),
             "tools" => format!("tools={}", names(value)),
             _ => format!("{name}={}", shown(value)),
         }
@@ -302,7 +310,9 @@ fn frame_fields(frame: &Json) -> String {
 
 fn error_field(error: &Json) -> String {
     let text = |name: &str| error.get(name).and_then(Json::as_str).map(short).unwrap_or_default();
-    format!("{} \"{}\"", text("code"), text("message"))
+    let guarantee = error.pointer("/details/execution_guarantee").and_then(Json::as_str);
+    let guarantee = guarantee.map(|guarantee| format!(" {guarantee}")).unwrap_or_default();
+    format!("{}{guarantee} \"{}\"", text("code"), text("message"))
 }
 
 fn names(tools: &Json) -> String {
