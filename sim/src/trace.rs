@@ -292,7 +292,7 @@ fn frame_fields(frame: &Json) -> String {
     let Some(all) = frame.as_object() else { return short(&frame.to_string()) };
     let bare = BARE.iter().filter_map(|name| all.get(*name)).filter(|value| !value.is_null());
     let named = all.iter().filter(|(name, value)| {
-        let usual = *name == "protocol_version" && **value == Json::from(1);
+        let usual = *name == "protocol_version" && value.as_u64() == Some(1);
         let left_out = BARE.contains(&name.as_str()) || OMITTED.contains(&name.as_str());
         !left_out && !usual && !value.is_null()
     });
