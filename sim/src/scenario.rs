@@ -1,7 +1,9 @@
 //! Scenario: what agents, Unity, the network and the server do at which time, and what must come of it.
-//! A YAML file, read by `file` and checked here.
+//! A YAML file: `file` says what may be written,
+//! `reading` reads it, and what goes together is checked here.
 
 mod file;
+mod reading;
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +15,8 @@ use unity_mcp::config_loader::Config;
 
 use crate::net::Fault;
 
-pub use file::{parse, schema};
+pub use file::schema;
+pub use reading::parse;
 
 /// The names that are taken by what every scenario has.
 pub const SERVER: &str = "server";

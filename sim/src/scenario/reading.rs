@@ -1,0 +1,257 @@
+//! Reads the file of a scenario: what is written becomes a [`Scenario`], or a message that says what is
+//! wrong, where, and what would be right.
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::time::Duration;
+
+use mock_unity::{CancelPolicy, PongPolicy, Settings, Suite, Test, TestMode, TestOutcome};
+use serde_saphyr::Spanned;
+use unity_mcp::config_loader::{self, Config, RawFlags};
+
+use super::file::{
+    AgentFile, CancelFile, EditorFile, GuaranteeFile, ScenarioFile, ServerFile, SpeaksFile,
+    StepFile, TestsFile, ViaFile,
+};
+use super::words::{NetworkWords, Time, UnityWords};
+use super::{
+    AGENT, Action, Agent, Call, Editor, Expected, SERVER, Scenario, ServerDoes, Speaks, Step,
+    UNITY, UNITY2, Via,
+};
+
+/// `Err` says what is wrong, where, and what would be right.
+pub fn parse(text: &str) -> Result<Scenario, String> {
+    let options = serde_saphyr::options! { strict_booleans: true };
+    let file: ScenarioFile = serde_saphyr::from_str_with_options(text, options)
+        .map_err(|error| with_suggestion(&error.to_string()))?;
+    let scenario = file.into_scenario()?;
+    scenario.check()?;
+    Ok(scenario)
+}
+
+/// It says "unknown field `x`, expected one of a, b": the nearest of them is probably meant.
+fn with_suggestion(problem: &str) -> String {
+    let first = problem.lines().next().unwrap_or_default();
+    let unknown = first.split('`').nth(1).filter(|_| first.contains("unknown "));
+    let known = first.split("expected one of ").nth(1).unwrap_or_default();
+    let distance = |name: &&str| strsim::damerau_levenshtein(unknown.unwrap_or_default(), name);
+    let nearest = known.split(", ").min_by_key(distance).filter(|name| distance(name) <= 3);
+    match nearest.filter(|_| unknown.is_some()) {
+        Some(near) => format!("{problem}\ndid you mean `{near}`?"),
+        None => problem.to_owned(),
+    }
+}
+
+fn at(place: &serde_saphyr::Location, problem: impl Display) -> String {
+    format!("line {} column {}: {problem}", place.line(), place.column())
+}
+
+impl ScenarioFile {
+    fn into_scenario(self) -> Result<Scenario, String> {
+        let seed = self.seed.unwrap_or(1);
+        let mut agents: BTreeMap<String, Agent> =
+            self.agents.into_iter().map(|(name, agent)| (name, agent.into_agent())).collect();
+        if agents.is_empty() {
+            let agent = Agent { joins: Duration::ZERO, via: Via::Http, speaks: Speaks::Modern };
+            agents.insert(AGENT.to_owned(), agent);
+        }
+        let mut editors = vec![self.unity.into_editor(UNITY)];
+        editors.extend(self.unity2.map(|second| second.into_editor(UNITY2)));
+        let hosts: Vec<String> = agents
+            .keys()
+            .cloned()
+            .chain(editors.iter().map(|editor| editor.name.to_owned()))
+            .chain([SERVER.to_owned()])
+            .collect();
+        let mut steps = Vec::new();
+        for step in self.steps {
+            let action = step.value.action(&agents, &hosts);
+            let action = action.map_err(|problem| at(&step.referenced, problem))?;
+            steps.push(Step { at: step.value.at.0, action });
+        }
+        steps.sort_by_key(|step| step.at);
+        let mut scenario = Scenario {
+            why: self.why,
+            seed,
+            lasts: self.lasts.map(|time| time.0),
+            latency: self.latency.map_or(Duration::from_millis(1), |time| time.0),
+            shows_heartbeats: self.heartbeats,
+            config: config(&self.server)?,
+            editors,
+            agents,
+            steps,
+            executed: self.expect.executed,
+            executed_once: self.expect.executed_once,
+        };
+        scenario.reseed(seed);
+        Ok(scenario)
+    }
+}
+
+/// Through the loader of the server: its names, its ranges, its messages.
+fn config(settings: &BTreeMap<String, Spanned<u64>>) -> Result<Config, String> {
+    let mut flags = RawFlags { config: None, settings: Vec::new() };
+    let nowhere = std::path::Path::new("/nowhere");
+    for (name, value) in settings {
+        flags.settings.push((name.clone(), value.value.to_string()));
+        config_loader::load(&flags, nowhere).map_err(|error| at(&value.referenced, error))?;
+    }
+    config_loader::load(&flags, nowhere).map_err(|error| error.to_string())
+}
+
+impl EditorFile {
+    fn into_editor(self, name: &'static str) -> Editor {
+        let usual = Settings::default();
+        let time = |time: Option<Time>, usual: Duration| time.map_or(usual, |time| time.0);
+        let settings = Settings {
+            seed: usual.seed,
+            plugin_version: self.plugin_version.unwrap_or_else(|| crate::cast::VERSION.to_owned()),
+            protocol_version: (!self.silent).then_some(self.protocol_version.unwrap_or(1)),
+            names_itself: !self.nameless,
+            tools: self.tools,
+            tool_time: time(self.tool_time, usual.tool_time),
+            reload_time: match self.reload_time {
+                Some(Time(Duration::ZERO)) => None,
+                Some(Time(time)) => Some(time),
+                None => usual.reload_time,
+            },
+            pong: PongPolicy::After(time(self.pong, Duration::ZERO)),
+            cancel: match self.cancel {
+                Some(CancelFile::Honour) | None => CancelPolicy::Honour,
+                Some(CancelFile::Refuse) => CancelPolicy::Refuse,
+                Some(CancelFile::Ignore) => CancelPolicy::Ignore,
+            },
+            suite: self.tests.map_or(usual.suite, |tests| tests.suite()),
+            idle_timeout: self.idle_timeout.map(|time| time.0),
+            compile_time: usual.compile_time,
+            reconnect: usual.reconnect,
+        };
+        Editor { name, starts: time(self.starts, Duration::ZERO), settings }
+    }
+}
+
+impl TestsFile {
+    fn suite(&self) -> Suite {
+        let test = |number: usize| {
+            let fails = number <= self.failing;
+            Test {
+                name: format!("Test{number}"),
+                mode: TestMode::Edit,
+                takes: self.takes.0,
+                outcome: if fails { TestOutcome::Fail } else { TestOutcome::Pass },
+            }
+        };
+        Suite((1..=self.count).map(test).collect())
+    }
+}
+
+impl AgentFile {
+    fn into_agent(self) -> Agent {
+        Agent {
+            joins: self.joins.map_or(Duration::ZERO, |time| time.0),
+            via: match self.via {
+                ViaFile::Http => Via::Http,
+                ViaFile::Stdio => Via::Stdio,
+                ViaFile::OwnServer => Via::OwnServer,
+            },
+            speaks: match self.speaks {
+                Some(SpeaksFile::Modern) | None => Speaks::Modern,
+                Some(SpeaksFile::Legacy) => Speaks::Legacy,
+            },
+        }
+    }
+}
+
+impl StepFile {
+    fn action(&self, agents: &BTreeMap<String, Agent>, hosts: &[String]) -> Result<Action, String> {
+        let actions = [
+            self.call.is_some(),
+            self.cancel.is_some(),
+            self.leave.is_some(),
+            self.unity.is_some(),
+            self.unity2.is_some(),
+            self.network.is_some(),
+            self.server.is_some(),
+        ];
+        if actions.iter().filter(|is_there| **is_there).count() != 1 {
+            let names = "call, cancel, leave, unity, unity2, network, server";
+            return Err(format!("a step is exactly one of {names}"));
+        }
+        let takes_time = self.network.is_some() || self.server.is_some();
+        if self.r#for.is_some() && !takes_time {
+            return Err("only network and server take a `for`".into());
+        }
+        let lasts = self.r#for.map(|time| time.0);
+        if let Some(tool) = &self.call {
+            return self.call(tool, agents).map(Action::Call);
+        }
+        let of_calls = self.r#as.is_some() || self.ok.is_some() || self.error.is_some();
+        if of_calls || self.by.is_some() || self.with.is_some() || self.unanswered {
+            return Err("`as`, `by`, `with`, `ok`, `error`, `unanswered` belong to a call".into());
+        }
+        if let Some(label) = &self.cancel {
+            return Ok(Action::Cancel { label: label.clone() });
+        }
+        if let Some(agent) = &self.leave {
+            known(agent, agents.keys())?;
+            return Ok(Action::Leave { agent: agent.clone() });
+        }
+        if let Some(NetworkWords { text, fault, from, to }) = &self.network {
+            known(from, hosts.iter())?;
+            known(to, hosts.iter())?;
+            let (words, from, to) = (text.clone(), from.clone(), to.clone());
+            return Ok(Action::Network { words, fault: *fault, from, to, lasts });
+        }
+        if let Some(does) = self.server {
+            let does = match does {
+                ServerFile::Stop => ServerDoes::Stop,
+                ServerFile::Crash => ServerDoes::Crash,
+                ServerFile::Start => ServerDoes::Start,
+            };
+            return Ok(Action::Server { does, away: lasts });
+        }
+        let editor = if self.unity.is_some() { UNITY } else { UNITY2 };
+        known(editor, hosts.iter())?;
+        let Some(UnityWords { text, command }) = self.unity.as_ref().or(self.unity2.as_ref())
+        else {
+            return Err("nothing to do".into());
+        };
+        Ok(Action::Unity { editor, words: text.clone(), command: command.clone() })
+    }
+
+    fn call(&self, tool: &str, agents: &BTreeMap<String, Agent>) -> Result<Call, String> {
+        let label = self.r#as.clone().ok_or("a call needs a name: `as: r1`")?;
+        let agent = match (&self.by, agents.keys().next()) {
+            (Some(agent), _) => known(agent, agents.keys()).map(|()| agent.clone())?,
+            (None, Some(only)) if agents.len() == 1 => only.clone(),
+            (None, _) => return Err("there are several agents: `by` says which".into()),
+        };
+        let guarantee = self.guarantee.map(|guarantee| match guarantee {
+            GuaranteeFile::NotExecuted => "not_executed".to_owned(),
+            GuaranteeFile::Unknown => "unknown".to_owned(),
+            GuaranteeFile::CompletedError => "completed_error".to_owned(),
+        });
+        let expected = match (&self.ok, &self.error, self.unanswered) {
+            (Some(fields), None, false) if guarantee.is_none() => Expected::Ok(fields.clone()),
+            (None, Some(code), false) if guarantee.is_some() != code.starts_with('-') => {
+                Expected::Error { code: code.clone(), guarantee }
+            }
+            (None, Some(_), false) => return Err("an `error` needs its `guarantee`".into()),
+            (None, None, true) if self.within.is_none() => Expected::Nothing,
+            _ => return Err("a call expects one of `ok`, `error`, `unanswered`".into()),
+        };
+        let mut arguments = self.with.clone().unwrap_or_default();
+        arguments.entry("client_request_id").or_insert_with(|| label.clone().into());
+        let within = self.within.map(|time| time.0);
+        Ok(Call { label, agent, tool: tool.to_owned(), arguments, expected, within })
+    }
+}
+
+fn known<'a>(
+    name: &str,
+    mut names: impl Iterator<Item = &'a String> + Clone,
+) -> Result<(), String> {
+    let all: Vec<&str> = names.clone().map(String::as_str).collect();
+    let problem = || format!("there is no \"{name}\" here; there are {}", all.join(", "));
+    names.any(|known| known == name).then_some(()).ok_or_else(problem)
+}
