@@ -1,7 +1,7 @@
 //! Agents: real MCP clients that do what a scenario says, and keep a diary of what they were told.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use protocol::Json;
@@ -61,21 +61,34 @@ pub(crate) struct Entry {
 
 /// By the label of the call; shared by the agents of a simulation.
 #[derive(Clone, Default)]
-pub(crate) struct Diary(Arc<Mutex<BTreeMap<String, Entry>>>);
+pub(crate) struct Diary(Arc<Mutex<Pages>>);
+
+#[derive(Clone, Default)]
+pub(crate) struct Pages {
+    pub(crate) entries: BTreeMap<String, Entry>,
+    /// Agents that never got to speak.
+    pub(crate) shut_out: Vec<String>,
+}
 
 impl Diary {
-    pub(crate) fn entries(&self) -> BTreeMap<String, Entry> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub(crate) fn pages(&self) -> Pages {
+        self.lock().clone()
     }
 
     pub(crate) fn is_closed(&self, label: &str) -> bool {
-        let entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        entries.get(label).is_some_and(|entry| !entry.told.is_empty() || entry.taken_back.is_some())
+        let pages = self.lock();
+        pages
+            .entries
+            .get(label)
+            .is_some_and(|entry| !entry.told.is_empty() || entry.taken_back.is_some())
     }
 
     fn write(&self, label: &str, change: impl FnOnce(&mut Entry)) {
-        let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        change(entries.entry(label.to_owned()).or_default());
+        change(self.lock().entries.entry(label.to_owned()).or_default());
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Pages> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn told(&self, label: &str, told: Told) {
@@ -88,6 +101,9 @@ pub(crate) async fn play(part: Part, machine: Machine, diary: Diary) {
     let started = Instant::now();
     sleep_until(started + part.joins).await;
     let joined = join(&part, &machine).await;
+    if let Err(problem) = &joined {
+        diary.lock().shut_out.push(problem.clone());
+    }
     let mut back: BTreeMap<String, CancellationToken> = BTreeMap::new();
     let mut client = joined.as_ref().ok();
     for (at, act) in part.acts {

@@ -9,7 +9,7 @@ use mock_unity::Books;
 use protocol::Json;
 use unity_mcp::coordination::Guarantee;
 
-use crate::agent::{Entry, Told};
+use crate::agent::{Entry, Pages, Told};
 use crate::ledger::Ledger;
 use crate::log::{Crossing, Message, Record, What, Wire};
 use crate::scenario::{Call, Expected, SERVER, Scenario};
@@ -18,14 +18,10 @@ use crate::trace::{self, Outcome};
 type AllBooks = BTreeMap<String, (Duration, Books)>;
 
 /// What the scenario itself expects.
-pub(crate) fn expectations(
-    scenario: &Scenario,
-    diary: &BTreeMap<String, Entry>,
-    books: &AllBooks,
-) -> Vec<String> {
-    let mut failures = Vec::new();
+pub(crate) fn expectations(scenario: &Scenario, diary: &Pages, books: &AllBooks) -> Vec<String> {
+    let mut failures = diary.shut_out.clone();
     for (_, call) in scenario.calls() {
-        let entry = diary.get(&call.label).cloned().unwrap_or_default();
+        let entry = diary.entries.get(&call.label).cloned().unwrap_or_default();
         failures.extend(
             judge_call(call, &entry).err().map(|problem| format!("{}: {problem}", call.label)),
         );

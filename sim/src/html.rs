@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::log::{Crossing, Message, What, Wire};
 use crate::run::Run;
-use crate::scenario::{SERVER, Scenario};
+use crate::scenario::{NETWORK, SERVER, Scenario};
 use crate::trace::{self, Line, Sign};
 
 const TEMPLATE: &str = include_str!("html/page.html");
@@ -142,7 +142,7 @@ fn notes(run: &Run, lanes: &[String]) -> Vec<Json> {
         let drawn = matches!(line.sign, Sign::Event | Sign::End) && line.what != "state";
         let lane = lanes.iter().find(|lane| *lane == of_lane);
         let lane = lane.map_or(SERVER, |lane| lane.as_str());
-        (drawn && line.actor != "network").then(|| {
+        (drawn && line.actor != NETWORK).then(|| {
             json!({ "lane": lane, "at": millis(line.at), "text": format!("{} {}", line.what, line.fields) })
         })
     };
@@ -151,7 +151,7 @@ fn notes(run: &Run, lanes: &[String]) -> Vec<Json> {
 
 /// From when to when the network suffered, and between which lanes.
 fn faults(run: &Run, lanes: &[String]) -> Vec<Json> {
-    let of_network = |line: &&Line| line.actor == "network";
+    let of_network = |line: &&Line| line.actor == NETWORK;
     let lines: Vec<&Line> = run.lines.iter().filter(of_network).collect();
     let mut faults = Vec::new();
     for line in lines.iter().filter(|line| line.what == "suffers") {

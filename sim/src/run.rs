@@ -9,7 +9,7 @@ use crate::cast::{self, Props};
 use crate::checks;
 use crate::log::{Record, What};
 use crate::net::{Fault, Stage};
-use crate::scenario::{Action, Expected, SERVER, Scenario, ServerDoes};
+use crate::scenario::{Action, Expected, NETWORK, SERVER, Scenario, ServerDoes};
 use crate::trace::{self, Line};
 
 /// How long the run goes on when everything is done and answered.
@@ -66,7 +66,7 @@ pub fn run(scenario: &Scenario) -> Run {
     }
     let books = props.library.books();
     failures.extend(props.verdicts.take());
-    failures.extend(checks::expectations(scenario, &props.diary.entries(), &books));
+    failures.extend(checks::expectations(scenario, &props.diary.pages(), &books));
     failures.extend(checks::promises(&records, &books));
     let mut records = records;
     for (editor, (starts, books)) in &books {
@@ -167,11 +167,11 @@ fn follow(stage: &mut Stage, scenario: &Scenario, props: &Props, cue: Cue) {
     match cue {
         Cue::Break { fault, from, to, words } => {
             stage.break_link(fault, &from, &to);
-            props.log.note(now, "network", "suffers", words);
+            props.log.note(now, NETWORK, "suffers", words);
         }
         Cue::Mend { fault, from, to, words } => {
             stage.mend_link(fault, &from, &to, scenario.latency);
-            props.log.note(now, "network", "recovers", words);
+            props.log.note(now, NETWORK, "recovers", words);
         }
         Cue::Server(does) => {
             let kind = match does {

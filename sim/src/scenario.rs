@@ -22,6 +22,8 @@ pub use reading::parse;
 pub const SERVER: &str = "server";
 pub const UNITY: &str = "unity";
 pub const UNITY2: &str = "unity2";
+/// What happens to the links is told of it.
+pub const NETWORK: &str = "network";
 /// The one agent of a scenario that names none.
 pub const AGENT: &str = "agent";
 
@@ -194,6 +196,19 @@ impl Scenario {
             if !labels.contains(label) {
                 return Err(format!("no call is called {label}"));
             }
+        }
+        for agent in self.agents.keys() {
+            let plain = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit();
+            let taken = agent.starts_with(SERVER) || agent.starts_with(UNITY) || agent == NETWORK;
+            if taken || agent.is_empty() || !agent.chars().all(plain) {
+                return Err(format!(
+                    "an agent cannot be called \"{agent}\"; take another name of a-z and 0-9"
+                ));
+            }
+        }
+        let last = self.steps.last().map(|step| step.at).unwrap_or_default();
+        if self.lasts.is_some_and(|end| end <= last) {
+            return Err("it ends before its last step: make `lasts` longer".into());
         }
         if self.agents.values().filter(|agent| agent.via == Via::Stdio).count() > 1 {
             return Err("a server has one pair of pipes: only one agent can be via stdio".into());
