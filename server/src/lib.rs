@@ -48,6 +48,8 @@ pub struct Server<N: Network, C: Core> {
     pub network: N,
     /// Of this process, for whoever asks who has the port.
     pub pid: u32,
+    /// How often a silent stream of an answer is kept alive. It goes by the real clock.
+    pub sse_keep_alive: Option<Duration>,
     /// The port, or nothing if somebody else has it.
     pub listener: Option<N::Listener>,
     /// Cancelled by whoever wants the server to stop; its stdio agent does so by leaving.
@@ -61,7 +63,8 @@ impl<N: Network, C: Core> Server<N, C> {
         R: AsyncRead + Unpin + Send + 'static,
         W: AsyncWrite + Unpin + Send + 'static,
     {
-        let Self { config, core: decisions, boot, pid, network, listener, stop } = self;
+        let Self { config, core: decisions, boot, pid, network, sse_keep_alive, listener, stop } =
+            self;
         let message_max = config.limits.message_max_bytes;
         let (core, inbox) = event_loop::channel();
         let event_loop = event_loop::run(decisions, inbox);
@@ -76,6 +79,7 @@ impl<N: Network, C: Core> Server<N, C> {
             instance_id: boot,
             pid,
             message_max,
+            sse_keep_alive,
             tasks: tasks.clone(),
             closing: closing.clone(),
         };

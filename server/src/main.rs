@@ -9,6 +9,7 @@ use rmcp::transport::io::stdio_pipes;
 use tokio_util::sync::CancellationToken;
 use unity_mcp::config_loader::{self, Config};
 use unity_mcp::coordination::ExecutionCoordinator;
+use unity_mcp::io::http_host::SSE_KEEP_ALIVE;
 use unity_mcp::io::network::Network as _;
 use unity_mcp::io::port_keeper::{Holder, identify};
 use unity_mcp::system::{self, Loopback, StopSignals};
@@ -61,7 +62,8 @@ async fn serve(config: Config, stdio: bool) -> Result<(), Failed> {
     let boot = system::random_boot().map_err(|error| (1, format!("no randomness: {error}")))?;
     let core = ExecutionCoordinator::new(config.limits.clone(), boot, VERSION);
     let pid = std::process::id();
-    let server = Server { config, core, boot, pid, network: Loopback, listener, stop };
+    let (network, sse_keep_alive) = (Loopback, Some(SSE_KEEP_ALIVE));
+    let server = Server { config, core, boot, pid, network, sse_keep_alive, listener, stop };
     server.run(stdio.then(stdio_pipes)).await;
     Ok(())
 }

@@ -20,6 +20,10 @@ use crate::http_client::HttpClient;
 use crate::net::{self, Machine};
 use crate::scenario::{Call, Speaks, Via};
 
+/// How often an agent tries again to begin a conversation, and how long it waits in between.
+const JOIN_ATTEMPTS: u32 = 10;
+const JOIN_PAUSE: Duration = Duration::from_millis(50);
+
 /// What one agent does.
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
@@ -54,7 +58,7 @@ pub(crate) enum Told {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Entry {
-    pub(crate) called: Duration,
+    pub(crate) called: Option<Duration>,
     pub(crate) told: Vec<(Duration, Told)>,
     pub(crate) taken_back: Option<Duration>,
 }
@@ -100,7 +104,13 @@ impl Diary {
 pub(crate) async fn play(part: Part, machine: Machine, diary: Diary) {
     let started = Instant::now();
     sleep_until(started + part.joins).await;
-    let joined = join(&part, &machine).await;
+    let mut joined = join(&part, &machine).await;
+    for _ in 0..JOIN_ATTEMPTS {
+        if joined.is_err() {
+            tokio::time::sleep(JOIN_PAUSE).await; // Its server may be about to come up.
+            joined = join(&part, &machine).await;
+        }
+    }
     if let Err(problem) = &joined {
         diary.lock().shut_out.push(problem.clone());
     }
@@ -110,7 +120,7 @@ pub(crate) async fn play(part: Part, machine: Machine, diary: Diary) {
         sleep_until(started + at).await;
         match act {
             Act::Call(call) => {
-                diary.write(&call.label, |entry| entry.called = net::now());
+                diary.write(&call.label, |entry| entry.called = Some(net::now()));
                 let Some(client) = client else {
                     let problem = joined.as_ref().err().cloned();
                     let problem = problem.unwrap_or_else(|| "the agent has left".to_owned());

@@ -13,7 +13,6 @@ use tokio_util::sync::CancellationToken;
 use unity_mcp::Server;
 use unity_mcp::config_loader::Config;
 use unity_mcp::coordination::{Boot, ExecutionCoordinator};
-use unity_mcp::io::event_loop::Core;
 use unity_mcp::io::network::Network;
 
 use crate::agent::{self, Act, Diary, Part};
@@ -159,15 +158,12 @@ async fn serve(
     let limits = config.limits.clone();
     let core = ExecutionCoordinator::new(limits.clone(), boot, VERSION);
     let core = Judged::new(core, limits, boot, props.verdicts, props.log.clone(), &host);
-    run(Server { config, core, boot, pid: 1, network: machine, listener, stop }, pipes).await;
-    props.log.note(crate::net::now(), &host, "ended", String::new());
-}
-
-async fn run<C: Core>(
-    server: Server<Machine, C>,
-    pipes: Option<(ReadHalf<Stream>, WriteHalf<Stream>)>,
-) {
+    // The keep-alive of a stream goes by the real clock, and there is none here.
+    let (network, sse_keep_alive) = (machine, None);
+    let server = Server { config, core, boot, pid: 1, network, sse_keep_alive, listener, stop };
+    let pipes: Option<(ReadHalf<Stream>, WriteHalf<Stream>)> = pipes;
     server.run(pipes).await;
+    props.log.note(crate::net::now(), &host, "ended", String::new());
 }
 
 async fn play_unity(

@@ -27,8 +27,10 @@ pub(crate) fn expectations(scenario: &Scenario, diary: &Pages, books: &AllBooks)
         );
     }
     let executed = executed(books);
-    if executed != scenario.executed {
-        failures.push(format!("Unity ran {executed:?}, expected {:?}", scenario.executed));
+    if let Some(expected) = &scenario.executed
+        && executed != *expected
+    {
+        failures.push(format!("Unity ran {executed:?}, expected {expected:?}"));
     }
     for label in &scenario.executed_once {
         let times = executed.iter().filter(|executed| *executed == label).count();
@@ -41,10 +43,11 @@ pub(crate) fn expectations(scenario: &Scenario, diary: &Pages, books: &AllBooks)
 
 fn judge_call(call: &Call, entry: &Entry) -> Result<(), String> {
     let (at, told) = match (entry.told.as_slice(), &call.expected) {
-        ([], Expected::Nothing) | ([(_, Told::Lost(_))], Expected::Nothing) => return Ok(()),
+        ([], Expected::Nothing) if entry.called.is_none() => return Err("it was not made".into()),
+        ([] | [(_, Told::Lost(_))], Expected::Nothing) => return Ok(()),
         ([], _) => return Err("it was not answered".to_owned()),
         ([(at, told)], _) => (*at, told),
-        (many, _) => return Err(format!("it was answered {} times", many.len())),
+        (many, _) => return Err(format!("it was told {} things", many.len())),
     };
     let fits = match (&call.expected, told) {
         (Expected::Ok(fields), Told::Ok(result)) => contains(result, fields),
@@ -56,7 +59,7 @@ fn judge_call(call: &Call, entry: &Entry) -> Result<(), String> {
     if !fits {
         return Err(format!("it was told {told:?}, expected {:?}", call.expected));
     }
-    let took = at.saturating_sub(entry.called);
+    let took = at.saturating_sub(entry.called.unwrap_or_default());
     match call.within {
         Some(within) if took > within => Err(format!("it took {took:?}, expected {within:?}")),
         Some(_) | None => Ok(()),
@@ -66,10 +69,9 @@ fn judge_call(call: &Call, entry: &Entry) -> Result<(), String> {
 /// Whether `whole` has at least what `part` has.
 fn contains(whole: &Json, part: &Json) -> bool {
     match (whole, part) {
-        (Json::Object(whole), Json::Object(part)) => part.iter().all(|(name, value)| {
-            whole.get(name).unwrap_or(&Json::Null) == value
-                || whole.get(name).is_some_and(|whole| contains(whole, value))
-        }),
+        (Json::Object(whole), Json::Object(part)) => part
+            .iter()
+            .all(|(name, value)| whole.get(name).is_some_and(|whole| contains(whole, value))),
         (whole, part) => whole == part,
     }
 }
@@ -120,8 +122,8 @@ struct Auditor {
     ran: Vec<String>,
     /// Requests that were sent to Unity.
     sent: BTreeSet<String>,
-    /// Calls that came, by connection and id.
-    open: BTreeMap<(Wire, String), OpenCall>,
+    /// Requests of agents without an answer, by connection and id.
+    open: BTreeMap<(Wire, String), OpenRequest>,
     /// When each call for Unity came.
     arrived: BTreeMap<String, Duration>,
     last_sent: Option<(Duration, String)>,
@@ -129,10 +131,13 @@ struct Auditor {
     running: BTreeMap<Wire, String>,
     /// The connection that was welcomed last, by server.
     session: BTreeMap<String, Wire>,
+    /// The calls that started the jobs.
+    jobs: BTreeMap<String, String>,
 }
 
-struct OpenCall {
-    label: String,
+struct OpenRequest {
+    /// The name of the call, if it is one.
+    label: Option<String>,
     for_unity: bool,
 }
 
@@ -145,10 +150,11 @@ impl Auditor {
                 self.running.retain(|_, running| *running != id);
                 Ok(())
             }
-            // One server relays to another: the agent's call arrives where it is decided.
+            // One server relays to another: there the call arrives where it is decided, and for the
+            // first one it has left.
             (false, Crossing::Received(Message::Json(request))) if is_relay(wire) => {
                 self.arrived.insert(label_of(request), at);
-                Ok(())
+                self.ledger.handed(label_of(request))
             }
             (false, Crossing::Sent(_) | Crossing::Ended) if is_relay(wire) => Ok(()),
             (false, Crossing::Received(Message::Json(request))) => {
@@ -156,9 +162,12 @@ impl Auditor {
                 Ok(())
             }
             (false, Crossing::Sent(Message::Json(answer))) => self.on_answer(wire, answer),
+            (false, Crossing::Sent(Message::Text(text))) => {
+                Err(format!("{} was sent something that is not MCP: {text}", wire.client))
+            }
             (false, Crossing::Ended) => {
-                for (_, call) in self.open.extract_if(.., |(of, _), _| of == wire) {
-                    self.ledger.taken_back(call.label);
+                for (_, request) in self.open.extract_if(.., |(of, _), _| of == wire) {
+                    request.label.into_iter().for_each(|label| self.ledger.taken_back(label));
                 }
                 Ok(())
             }
@@ -205,8 +214,14 @@ impl Auditor {
     }
 
     fn on_call(&mut self, at: Duration, wire: &Wire, request: &Json) {
-        let id = request.get("id").map(Json::to_string).unwrap_or_default();
+        let id = request.get("id").map(Json::to_string);
         match text(request, "method").as_str() {
+            "notifications/cancelled" => {
+                let id = request.pointer("/params/requestId").map(Json::to_string);
+                let taken_back = self.open.remove(&(wire.clone(), id.unwrap_or_default()));
+                let label = taken_back.and_then(|request| request.label);
+                label.into_iter().for_each(|label| self.ledger.taken_back(label));
+            }
             "tools/call" => {
                 let tool = request.pointer("/params/name").and_then(Json::as_str);
                 let for_unity = matches!(tool, Some("read_console" | "run_tests"));
@@ -214,49 +229,64 @@ impl Auditor {
                 if for_unity {
                     self.arrived.entry(label.clone()).or_insert(at);
                 }
-                self.open.insert((wire.clone(), id), OpenCall { label, for_unity });
+                let request = OpenRequest { label: Some(label), for_unity };
+                self.open.insert((wire.clone(), id.unwrap_or_default()), request);
             }
-            "notifications/cancelled" => {
-                let id = request.pointer("/params/requestId").map(Json::to_string);
-                if let Some(call) = self.open.remove(&(wire.clone(), id.unwrap_or_default())) {
-                    self.ledger.taken_back(call.label);
+            _ => {
+                if let Some(id) = id {
+                    let request = OpenRequest { label: None, for_unity: false };
+                    self.open.insert((wire.clone(), id), request);
                 }
             }
-            _ => {}
         }
     }
 
     fn on_answer(&mut self, wire: &Wire, answer: &Json) -> Result<(), String> {
-        let Some(id) = answer.get("id").filter(|_| answer.get("method").is_none()) else {
-            return Ok(());
+        let is_answer = answer.get("jsonrpc").is_some() && answer.get("method").is_none();
+        let Some(id) = answer.get("id").filter(|_| is_answer) else { return Ok(()) };
+        let Some(request) = self.open.remove(&(wire.clone(), id.to_string())) else {
+            return Err(format!("an answer to {id}, which {} does not wait for", wire.client));
         };
-        let Some(call) = self.open.remove(&(wire.clone(), id.to_string())) else {
-            return Ok(()); // Not a call of a tool; a second answer is seen by the agent.
-        };
-        self.ledger.answered(&call.label)?;
+        let Some(label) = request.label else { return Ok(()) };
+        self.ledger.answered(&label)?;
         match trace::outcome_of(answer) {
-            Outcome::Ok(result) => {
-                let state = text(&result, "state");
-                if matches!(state.as_str(), "succeeded" | "failed" | "timeout" | "cancelled") {
-                    let code = result.pointer("/error/code").map(Json::to_string);
-                    let how = format!("{state} {}", code.unwrap_or_default());
-                    self.ledger.job_ended(text(&result, "job_id"), how)?;
-                }
-                Ok(())
-            }
-            Outcome::Failed { guarantee, .. } if call.for_unity => {
-                let ran = self.ran.contains(&call.label);
-                match guarantee.as_str() {
-                    "not_executed" => self.ledger.failed(&call.label, Guarantee::NotExecuted, ran),
-                    "unknown" => self.ledger.failed(&call.label, Guarantee::Unknown, ran),
-                    "completed_error" => {
-                        self.ledger.failed(&call.label, Guarantee::CompletedError, ran)
-                    }
-                    _ => Err(format!("{} failed without a guarantee", call.label)),
-                }
+            Outcome::Ok(result) => self.on_result(label, &result),
+            Outcome::Failed { guarantee, .. } if request.for_unity => {
+                self.on_failure(&label, &guarantee)
             }
             Outcome::Failed { .. } => Ok(()),
         }
+    }
+
+    /// Whatever else it is, it may say how a job ended.
+    fn on_result(&mut self, label: String, result: &Json) -> Result<(), String> {
+        let (job, state) = (text(result, "job_id"), text(result, "state"));
+        if job.is_empty() {
+            return Ok(());
+        }
+        // The first that hears of a job has started it, for ids are not guessed.
+        let label = self.jobs.entry(job.clone()).or_insert(label).clone();
+        if !matches!(state.as_str(), "succeeded" | "failed" | "timeout" | "cancelled") {
+            return Ok(());
+        }
+        let of_error = |pointer: &str| result.pointer(pointer).and_then(Json::as_str);
+        let code = of_error("/error/code").unwrap_or_default();
+        self.ledger.job_ended(job, format!("{state} {code}"))?;
+        match of_error("/error/details/execution_guarantee") {
+            Some(guarantee) => self.on_failure(&label, guarantee),
+            None => Ok(()),
+        }
+    }
+
+    fn on_failure(&mut self, label: &str, guarantee: &str) -> Result<(), String> {
+        let ran = self.ran.iter().any(|ran| ran == label);
+        let guarantee = match guarantee {
+            "not_executed" => Guarantee::NotExecuted,
+            "unknown" => Guarantee::Unknown,
+            "completed_error" => Guarantee::CompletedError,
+            _ => return Err(format!("{label} failed without a guarantee")),
+        };
+        self.ledger.failed(label, guarantee, ran)
     }
 }
 
@@ -271,4 +301,131 @@ fn label_of(call: &Json) -> String {
 
 fn text(json: &Json, name: &str) -> String {
     json.get(name).and_then(Json::as_str).unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// The server's end of a conversation over pipes and of one with Unity: who sends, and what.
+    fn failures(said: &[(&str, Json)]) -> Vec<String> {
+        let wire = |client: &str| Wire { client: client.into(), server: SERVER.into(), number: 1 };
+        let records: Vec<Record> = (1..)
+            .zip(said)
+            .map(|(at, (who, message))| {
+                let client = if who.contains("unity") { "unity" } else { "ann" };
+                let text = message.as_str().map(|text| Message::Text(text.to_owned()));
+                let message = text.unwrap_or_else(|| Message::Json(message.clone()));
+                let crossing = if who.starts_with("to ") {
+                    Crossing::Sent(message)
+                } else {
+                    Crossing::Received(message)
+                };
+                let (host, wire) = (SERVER.to_owned(), wire(client));
+                let what = What::Crossing { host, wire, crossing };
+                Record { at: Duration::from_millis(at), what }
+            })
+            .collect();
+        promises(&records, &AllBooks::new())
+    }
+
+    fn call(id: u64, label: &str) -> (&'static str, Json) {
+        let arguments = json!({ "client_request_id": label });
+        let params = json!({ "name": "read_console", "arguments": arguments });
+        (
+            "from ann",
+            json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }),
+        )
+    }
+
+    fn answer(id: u64) -> (&'static str, Json) {
+        ("to ann", json!({ "jsonrpc": "2.0", "id": id, "result": { "structuredContent": {} } }))
+    }
+
+    fn error(id: u64, guarantee: &str) -> (&'static str, Json) {
+        let error = json!({ "error": { "code": "ERR_X", "details": { "execution_guarantee": guarantee } } });
+        let content = json!([{ "type": "text", "text": error.to_string() }]);
+        let result = json!({ "isError": true, "content": content });
+        ("to ann", json!({ "jsonrpc": "2.0", "id": id, "result": result }))
+    }
+
+    fn execute(id: &str, label: &str) -> (&'static str, Json) {
+        ("to unity", json!({ "type": "execute", "request_id": id, "client_request_id": label }))
+    }
+
+    fn result(id: &str) -> (&'static str, Json) {
+        ("from unity", json!({ "type": "result", "request_id": id }))
+    }
+
+    #[test]
+    fn what_is_right_passes_and_each_broken_promise_is_noticed() {
+        let hello = ("to unity", json!({ "type": "hello" }));
+        let cancel = json!({ "method": "notifications/cancelled", "params": { "requestId": 1 } });
+        let cancel = ("from ann", cancel);
+        let right = [hello.clone(), call(1, "a"), execute("r1", "a"), result("r1"), answer(1)];
+        assert_eq!(failures(&right), Vec::<String>::new());
+        for (said, noticed) in [
+            (vec![call(1, "a"), answer(1), answer(1)], "does not wait for"),
+            (vec![call(1, "a"), cancel, answer(1)], "does not wait for"),
+            (vec![("to ann", json!("println was here"))], "not MCP"),
+            (vec![execute("r1", "a")], "not the session"),
+            (
+                vec![hello.clone(), execute("r1", "a"), result("r1"), execute("r1", "a")],
+                "sent twice",
+            ),
+            (vec![hello.clone(), execute("r1", "a"), execute("r2", "b")], "while Unity had r1"),
+            (
+                vec![
+                    hello.clone(),
+                    call(1, "a"),
+                    call(2, "b"),
+                    execute("r2", "b"),
+                    result("r2"),
+                    execute("r1", "a"),
+                ],
+                "a came before b",
+            ),
+            (
+                vec![hello, call(1, "a"), error(1, "not_executed"), execute("r1", "a")],
+                "after the promise",
+            ),
+            (vec![call(1, "a"), error(1, "unknown")], "a never left"),
+            (vec![call(1, "a"), error(1, "")], "without a guarantee"),
+        ] {
+            let failures = failures(&said);
+            assert!(
+                failures.iter().any(|failure| failure.contains(noticed)),
+                "{noticed}: {failures:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_promise_that_the_books_refute_is_noticed_of_calls_and_of_jobs() {
+        let mut auditor =
+            Auditor { ran: vec!["a".to_owned(), "t".to_owned()], ..Auditor::default() };
+        assert!(auditor.on_failure("a", "not_executed").is_err());
+        let accepted = json!({ "job_id": "job-1", "state": "queued" });
+        assert_eq!(auditor.on_result("t".to_owned(), &accepted), Ok(()));
+        let failed = json!({
+            "job_id": "job-1",
+            "state": "failed",
+            "error": { "code": "ERR_X", "details": { "execution_guarantee": "not_executed" } },
+        });
+        assert!(auditor.on_result("j".to_owned(), &failed).unwrap_err().contains("t ran"));
+        let succeeded = json!({ "job_id": "job-1", "state": "succeeded" });
+        assert!(auditor.on_result("k".to_owned(), &succeeded).unwrap_err().contains("became"));
+    }
+
+    #[test]
+    fn a_field_that_is_not_there_is_not_null() {
+        assert!(contains(
+            &json!({ "a": null, "b": { "c": 1, "d": 2 } }),
+            &json!({ "a": null, "b": { "c": 1 } })
+        ));
+        assert!(!contains(&json!({}), &json!({ "a": null })));
+        assert!(!contains(&json!({ "a": { "b": 1 } }), &json!({ "a": { "b": 2 } })));
+    }
 }

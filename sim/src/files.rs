@@ -18,7 +18,8 @@ impl ScenarioFile {
             part.map(|part| part.to_string_lossy().into_owned()).unwrap_or_default()
         };
         let topic = part(path.parent().and_then(Path::file_name));
-        let name = format!("{topic}::{}", part(path.file_stem()));
+        let behaviour = part(path.file_stem());
+        let name = if topic.is_empty() { behaviour } else { format!("{topic}::{behaviour}") };
         Self { name, path: path.to_owned() }
     }
 
@@ -40,33 +41,50 @@ pub fn directory() -> PathBuf {
 
 /// All scenarios, by name.
 pub fn all() -> Result<Vec<ScenarioFile>, String> {
-    let root = directory();
     let mut files = Vec::new();
-    for topic in entries(&root)? {
+    for topic in entries(&directory())? {
         if topic.is_dir() {
-            let paths = entries(&topic)?;
-            let yaml =
-                paths.iter().filter(|path| path.extension().is_some_and(|end| end == "yaml"));
-            files.extend(yaml.map(|path| ScenarioFile::at(path)));
+            files.extend(in_directory(&topic)?);
         }
     }
     files.sort_by(|one, other| one.name.cmp(&other.name));
     Ok(files)
 }
 
-/// What somebody means: a file, a topic, part of a name; nothing means all.
+/// What somebody means: a file, a directory, a topic, part of a name; nothing means all.
 pub fn matching(what: Option<&str>) -> Result<Vec<ScenarioFile>, String> {
     let Some(what) = what else { return all() };
     let path = Path::new(what);
     if path.is_file() {
         return Ok(vec![ScenarioFile::at(path)]);
     }
+    if path.is_dir() {
+        let found = in_directory(path)?;
+        let none = format!("there is no scenario in {what}");
+        return if found.is_empty() { Err(none) } else { Ok(found) };
+    }
+    if path.extension().is_some_and(|end| end == "yaml") {
+        return Err(format!("there is no file {what}"));
+    }
     let mut found = all()?;
-    found.retain(|file| file.name.contains(what));
+    let is_topic = |file: &ScenarioFile| file.name.starts_with(&format!("{what}::"));
+    if found.iter().any(is_topic) {
+        found.retain(is_topic);
+    } else {
+        found.retain(|file| file.name.contains(what) && !what.is_empty());
+    }
     if found.is_empty() {
-        return Err(format!("no scenario is called {what}; `sim list` shows them all"));
+        return Err(format!("no scenario is called \"{what}\"; `sim list` shows them all"));
     }
     Ok(found)
+}
+
+fn in_directory(directory: &Path) -> Result<Vec<ScenarioFile>, String> {
+    let paths = entries(directory)?;
+    let yaml = paths.iter().filter(|path| path.extension().is_some_and(|end| end == "yaml"));
+    let mut files: Vec<ScenarioFile> = yaml.map(|path| ScenarioFile::at(path)).collect();
+    files.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(files)
 }
 
 fn entries(directory: &Path) -> Result<Vec<PathBuf>, String> {

@@ -24,12 +24,25 @@ pub fn page(name: &str, scenario: &Scenario, run: &Run) -> String {
         "bands": bands(run),
         "failures": run.failures,
     });
-    // Inside a script only this could end it.
-    let data = data.to_string().replace("</", "<\\/");
-    TEMPLATE
-        .replace("__NAME__", &escape(&name.replace("::", ": ").replace('_', " ")))
-        .replace("__WHY__", &escape(&scenario.why))
-        .replace("__DATA__", &data)
+    // Nothing in it can end the script or begin a comment.
+    let data = data.to_string().replace('<', "\\u003c");
+    let name = escape(&name.replace("::", ": ").replace('_', " "));
+    let why = escape(&scenario.why);
+    // In one pass: what is filled in is not filled in itself.
+    let mut page = String::new();
+    let mut rest = TEMPLATE;
+    while let Some((before, after)) = rest.split_once("{{") {
+        let Some((what, after)) = after.split_once("}}") else { break };
+        page += before;
+        page += match what {
+            "name" => &name,
+            "why" => &why,
+            "data" => &data,
+            _ => "",
+        };
+        rest = after;
+    }
+    page + rest
 }
 
 fn escape(text: &str) -> String {
@@ -130,7 +143,7 @@ impl<'a> Texts<'a> {
                 let is_error = text.contains("ERR_") || line.what == "close";
                 (text, is_error)
             }
-            None => (type_of(message).to_owned(), false),
+            None => (trace::describe(message), false),
         }
     }
 }
@@ -244,11 +257,11 @@ mod tests {
     #[test]
     fn a_page_has_lost_messages_faults_and_bands_and_needs_nothing_else() {
         let scenario = parse(
-            "why: <a & b>\nserver: { request_reconnect_wait_ms: 500 }\nsteps:\n  - { at: 1s, network: lose server->unity, for: 1s }\n  - { at: 1100ms, call: read_console, as: r1, with: { timeout_ms: 500 }, error: ERR_REQUEST_TIMEOUT, guarantee: unknown }\n  - { at: 3s, unity: compile 1s }\n  - { at: 3100ms, call: get_editor_state, as: s1, ok: {} }\nexpect: { executed: [] }\n",
+            "why: <a & b> {{data}}\nserver: { request_reconnect_wait_ms: 500 }\nsteps:\n  - { at: 1s, network: lose server->unity, for: 1s }\n  - { at: 1100ms, call: read_console, as: r1, with: { timeout_ms: 500 }, error: ERR_REQUEST_TIMEOUT, guarantee: unknown }\n  - { at: 3s, unity: compile 1s }\n  - { at: 3100ms, call: get_editor_state, as: s1, ok: {} }\nexpect: { executed: [] }\n",
         );
         let scenario = scenario.unwrap();
         let page = super::page("topic::a_name", &scenario, &run(&scenario));
-        assert!(page.contains("topic: a name") && page.contains("&lt;a &amp; b&gt;"));
+        assert!(page.contains("topic: a name") && page.contains("&lt;a &amp; b&gt; {{data}}"));
         assert!(page.contains("\"got\":null"), "a message was lost");
         assert!(page.contains("\"text\":\"lose server->unity\""));
         assert!(page.contains("\"text\":\"compiling\"") && page.contains("waiting: compiling"));

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use unity_mcp::coordination::{
-    Boot, Deadline, EditorReport, Effect, Event, Limits, Request, Timestamp, ValidCall,
+    Boot, CallId, Deadline, EditorReport, Effect, Event, Limits, Request, Timestamp, ValidCall, Why,
 };
 use unity_mcp::io::event_loop::Core;
 use unity_mcp::io::rendering;
@@ -145,8 +145,15 @@ impl<C: Core> Core for Judged<C> {
         effects
     }
 
+    /// Also when only the model has something due: then the core must act, or is late.
     fn next_deadline(&self) -> Option<Deadline> {
-        self.core.next_deadline()
+        let of_core = self.core.next_deadline();
+        let of_model = self.model.as_ref().and_then(Model::next_deadline);
+        let of_model = of_model.map(|at| Deadline {
+            at: Timestamp::from_millis(at),
+            why: Why::ProgressDue(CallId(0)),
+        });
+        of_core.into_iter().chain(of_model).min_by_key(|deadline| deadline.at)
     }
 
     fn editor_report(&self, now: Timestamp) -> EditorReport {

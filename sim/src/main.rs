@@ -53,7 +53,11 @@ enum Command {
     },
     /// Print everything that happens in every scenario.
     #[command(hide = true)]
-    Tell { seed: u64 },
+    Tell {
+        seed: u64,
+        #[arg(long)]
+        reverse: bool,
+    },
     /// Draw what happens in a scenario, as one page for a browser.
     Html {
         /// A file, or part of the name of one scenario.
@@ -100,7 +104,7 @@ fn main() -> ExitCode {
         Command::List => scenes::list(),
         Command::Run { what, seed, trace } => scenes::play(what.as_deref(), seed, trace),
         Command::Meta { seeds } => scenes::meta(seeds),
-        Command::Tell { seed } => scenes::tell(seed),
+        Command::Tell { seed, reverse } => scenes::tell(seed, reverse),
         Command::Html { what, output, seed } => scenes::draw(&what, seed, &output),
         Command::Validate { what } => scenes::validate(what.as_deref()),
         Command::Model { schedules, from, steps } => model(schedules, from, steps),

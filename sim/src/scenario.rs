@@ -1,12 +1,13 @@
 //! Scenario: what agents, Unity, the network and the server do at which time, and what must come of it.
 //! A YAML file: `file` says what may be written,
-//! `reading` reads it, and what goes together is checked here.
+//! `reading` reads it, `checking` sees what goes together.
 
+mod checking;
 mod file;
 mod reading;
 mod words;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use mock_unity::{Command, Settings};
@@ -40,7 +41,7 @@ pub struct Scenario {
     pub agents: BTreeMap<String, Agent>,
     /// In order of time.
     pub steps: Vec<Step>,
-    pub executed: Vec<String>,
+    pub executed: Option<Vec<String>>,
     pub executed_once: Vec<String>,
 }
 
@@ -77,9 +78,18 @@ pub enum Speaks {
     Legacy,
 }
 
+/// Where something stands in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub line: u64,
+    pub column: u64,
+}
+
 #[derive(Debug)]
 pub struct Step {
     pub at: Duration,
+    /// In the file.
+    pub place: Place,
     pub action: Action,
 }
 
@@ -147,7 +157,7 @@ impl Scenario {
     pub fn reseed(&mut self, seed: u64) {
         self.seed = seed;
         for (number, editor) in (0..).zip(&mut self.editors) {
-            editor.settings.seed = seed + number; // Another seed is another Editor.
+            editor.settings.seed = seed.wrapping_add(number); // Another seed is another Editor.
         }
     }
 
@@ -173,46 +183,5 @@ impl Scenario {
     /// Whether anybody holds the pipes of the server.
     pub fn has_stdio(&self) -> bool {
         self.agents.values().any(|agent| agent.via == Via::Stdio)
-    }
-
-    /// What goes together, seen over the whole file.
-    fn check(&self) -> Result<(), String> {
-        let mut labels = BTreeSet::new();
-        for (_, call) in self.calls() {
-            if !labels.insert(&call.label) {
-                return Err(format!("two calls are called {}", call.label));
-            }
-        }
-        let named = self.executed.iter().chain(&self.executed_once);
-        let cancelled = self.steps.iter().filter_map(|step| match &step.action {
-            Action::Cancel { label } => Some(label),
-            Action::Call(_)
-            | Action::Leave { .. }
-            | Action::Unity { .. }
-            | Action::Network { .. }
-            | Action::Server { .. } => None,
-        });
-        for label in named.chain(cancelled) {
-            if !labels.contains(label) {
-                return Err(format!("no call is called {label}"));
-            }
-        }
-        for agent in self.agents.keys() {
-            let plain = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit();
-            let taken = agent.starts_with(SERVER) || agent.starts_with(UNITY) || agent == NETWORK;
-            if taken || agent.is_empty() || !agent.chars().all(plain) {
-                return Err(format!(
-                    "an agent cannot be called \"{agent}\"; take another name of a-z and 0-9"
-                ));
-            }
-        }
-        let last = self.steps.last().map(|step| step.at).unwrap_or_default();
-        if self.lasts.is_some_and(|end| end <= last) {
-            return Err("it ends before its last step: make `lasts` longer".into());
-        }
-        if self.agents.values().filter(|agent| agent.via == Via::Stdio).count() > 1 {
-            return Err("a server has one pair of pipes: only one agent can be via stdio".into());
-        }
-        Ok(())
     }
 }

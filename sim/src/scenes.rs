@@ -1,5 +1,7 @@
 //! The commands that are about scenarios.
 
+use std::borrow::Cow;
+use std::io::Write as _;
 use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
@@ -18,7 +20,7 @@ pub(crate) fn list() -> ExitCode {
     };
     let width = scenarios.iter().map(|(file, _)| file.name.len()).max().unwrap_or(0);
     for (file, scenario) in scenarios {
-        println!("{:<width$}  {}", file.name, scenario.why);
+        say(&format!("{:<width$}  {}\n", file.name, scenario.why));
     }
     ExitCode::SUCCESS
 }
@@ -46,22 +48,26 @@ pub(crate) fn play(what: Option<&str>, seed: Option<u64>, shows_trace: bool) -> 
     for (file, scenario) in scenarios {
         let run = run(&scenario);
         simulated += run.simulated;
-        println!("{} {}", if run.failures.is_empty() { "ok    " } else { "FAILED" }, file.name);
+        say(&format!(
+            "{} {}\n",
+            if run.failures.is_empty() { "ok    " } else { "FAILED" },
+            file.name
+        ));
         if shows_trace || !run.failures.is_empty() {
-            print!("{}", run.trace());
+            say(&run.trace());
         }
         for failure in &run.failures {
-            println!("  {failure}");
+            say(&format!("  {failure}\n"));
         }
         failed += usize::from(!run.failures.is_empty());
     }
     let elapsed = begin.elapsed();
-    println!(
-        "{count} scenarios, {failed} failed; {:.1} s simulated in {:.1} s, {:.1} runs per second",
+    say(&format!(
+        "{count} scenarios, {failed} failed; {:.1} s simulated in {:.1} s, {:.1} runs per second\n",
         simulated.as_secs_f64(),
         elapsed.as_secs_f64(),
         count as f64 / elapsed.as_secs_f64(),
-    );
+    ));
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
@@ -84,15 +90,29 @@ pub(crate) fn draw(what: &str, seed: Option<u64>, output: &Path) -> ExitCode {
     }
 }
 
-/// Everything that happens in every scenario with this seed, for `meta` to compare.
-pub(crate) fn tell(seed: u64) -> ExitCode {
-    let scenarios = match read_with_seed(None, Some(seed)) {
+/// Everything that happens in every scenario with this seed, for `meta` to compare. In `reverse` they
+/// are run in the other order, so that one which depends on what ran before it shows.
+pub(crate) fn tell(seed: u64, reverse: bool) -> ExitCode {
+    let mut scenarios = match read_with_seed(None, Some(seed)) {
         Ok(scenarios) => scenarios,
         Err(problem) => return refuse(&problem),
     };
-    for (file, scenario) in scenarios {
-        print!("{}\n{}", file.name, run(&scenario).everything());
+    if reverse {
+        scenarios.reverse();
     }
+    let mut told: Vec<String> = Vec::new();
+    for (file, scenario) in scenarios {
+        let run = run(&scenario);
+        if let Some(failure) = run.failures.first() {
+            eprintln!("{} fails with seed {seed}: {failure}", file.name);
+            return ExitCode::FAILURE;
+        }
+        told.push(format!("{}\n{}", file.name, run.everything()));
+    }
+    if reverse {
+        told.reverse();
+    }
+    say(&told.concat());
     ExitCode::SUCCESS
 }
 
@@ -101,13 +121,17 @@ pub(crate) fn meta(seeds: u64) -> ExitCode {
     let begin = Instant::now();
     let mut bytes = 0;
     for seed in 1..=seeds {
-        let told = begin_to_tell(seed).and_then(|one| Ok((one, begin_to_tell(seed)?)));
+        let told = begin_to_tell(seed, &[]);
+        let told = told.and_then(|one| Ok((one, begin_to_tell(seed, &["--reverse"])?)));
         // The second is read after the first: its pipe holds it back meanwhile.
         let told =
             told.and_then(|(one, other)| Ok((one.wait_with_output()?, other.wait_with_output()?)));
         let (one, other) = match told {
             Ok((one, other)) if one.status.success() && other.status.success() => (one, other),
-            Ok((one, _)) => return refuse(&String::from_utf8_lossy(&one.stderr)),
+            Ok((one, other)) => {
+                eprint!("{}{}", lossy(&one.stderr), lossy(&other.stderr));
+                return ExitCode::FAILURE;
+            }
             Err(error) => return refuse(&format!("no second process: {error}")),
         };
         if one.stdout != other.stdout {
@@ -122,16 +146,17 @@ pub(crate) fn meta(seeds: u64) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn begin_to_tell(seed: u64) -> std::io::Result<Child> {
+fn begin_to_tell(seed: u64, flags: &[&str]) -> std::io::Result<Child> {
     Command::new(std::env::current_exe()?)
         .args(["tell", &seed.to_string()])
+        .args(flags)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
 }
 
 fn show_difference(one: &[u8], other: &[u8]) {
-    let (one, other) = (String::from_utf8_lossy(one), String::from_utf8_lossy(other));
+    let (one, other) = (lossy(one), lossy(other));
     let mut name = "";
     for (one, other) in one.lines().zip(other.lines()) {
         if one.contains("::") && !one.contains(' ') {
@@ -162,6 +187,17 @@ fn read(what: Option<&str>) -> Result<Vec<(ScenarioFile, Scenario)>, String> {
         .into_iter()
         .map(|file| file.read().map(|scenario| (file, scenario)))
         .collect()
+}
+
+fn lossy(bytes: &[u8]) -> Cow<'_, str> {
+    String::from_utf8_lossy(bytes)
+}
+
+/// Whoever reads may have had enough: that is no failure.
+fn say(text: &str) {
+    if std::io::stdout().write_all(text.as_bytes()).is_err() {
+        std::process::exit(0);
+    }
 }
 
 fn refuse(problem: &str) -> ExitCode {

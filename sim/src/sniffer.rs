@@ -50,7 +50,7 @@ impl Sniffer {
         match self.mode {
             Mode::Lines => {
                 let line = take_through(&mut self.bytes, b"\n")?;
-                Some(json(&line).into_iter().collect())
+                Some(vec![json_or_text(&line)])
             }
             Mode::HttpHead => {
                 let head = take_through(&mut self.bytes, b"\r\n\r\n")?;
@@ -133,10 +133,7 @@ fn websocket_frame(bytes: &mut Vec<u8>) -> Option<Vec<Message>> {
     let payload: Vec<u8> =
         payload.iter().zip(mask.iter().cycle()).map(|(byte, mask)| byte ^ mask).collect();
     Some(match first & 0x0f {
-        1 => vec![
-            json(&payload)
-                .unwrap_or_else(|| Message::Text(String::from_utf8_lossy(&payload).into_owned())),
-        ],
+        1 => vec![json_or_text(&payload)],
         2 => vec![Message::Binary(payload.len())],
         8 => {
             let code = payload.first_chunk().map(|code| u16::from_be_bytes(*code));
@@ -149,6 +146,10 @@ fn websocket_frame(bytes: &mut Vec<u8>) -> Option<Vec<Message>> {
 
 fn json(bytes: &[u8]) -> Option<Message> {
     serde_json::from_slice::<Json>(bytes).ok().map(Message::Json)
+}
+
+fn json_or_text(bytes: &[u8]) -> Message {
+    json(bytes).unwrap_or_else(|| Message::Text(String::from_utf8_lossy(bytes).into_owned()))
 }
 
 fn find(bytes: &[u8], mark: &[u8]) -> Option<usize> {

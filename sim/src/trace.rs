@@ -261,6 +261,20 @@ pub(crate) fn outcome_of(answer: &Json) -> Outcome {
     Outcome::Ok(result.get("structuredContent").cloned().unwrap_or_default())
 }
 
+/// A message by itself, for whoever has no line about it.
+pub(crate) fn describe(message: &Message) -> String {
+    let Message::Json(json) = message else { return String::new() };
+    let text = |pointer: &str| json.pointer(pointer).and_then(Json::as_str).unwrap_or_default();
+    match (text("/type"), text("/method")) {
+        ("", "") => "answer".to_owned(),
+        ("", method) => {
+            let label = text("/params/arguments/client_request_id");
+            format!("{method} {label} {}", text("/params/name")).trim_end().to_owned()
+        }
+        (kind, _) => format!("{kind} {}", frame_fields(json)),
+    }
+}
+
 pub(crate) fn is_unity(host: &str) -> bool {
     host == UNITY || host == UNITY2
 }

@@ -45,6 +45,7 @@ fn wrong_values_are_told_with_line_column_and_what_would_be_right() {
         ("{ at: 1s, unity: drop, server: stop }", "line 3 column 5", "exactly one of"),
         ("{ at: 1s, unity: drop, for: 1s }", "line 3 column 5", "only network and server"),
         ("{ at: 1s, unity: drop, as: r1 }", "line 3 column 5", "belong to a call"),
+        ("{ at: 1s, unity: drop, within: 1s }", "line 3 column 5", "belong to a call"),
         ("{ at: 1s, call: read_console }", "line 3 column 5", "as: r1"),
         ("{ at: 1s, call: read_console, as: r1 }", "line 3 column 5", "one of `ok`"),
         ("{ at: 1s, call: read_console, as: r1, error: ERR_X }", "line 3 column 5", "guarantee"),
@@ -58,13 +59,83 @@ fn wrong_values_are_told_with_line_column_and_what_would_be_right() {
 }
 
 #[test]
-fn what_does_not_go_together_is_refused() {
-    let call =
-        |label: &str| format!("  - {{ at: 1s, call: read_console, as: {label}, ok: {{}} }}\n");
-    let twice = format!("steps:\n{0}{0}expect: {{ executed: [] }}", call("r1"));
-    assert!(problem(&twice).contains("two calls are called r1"));
-    let nobody = format!("steps:\n{}expect: {{ executed: [r2] }}", call("r1"));
-    assert!(problem(&nobody).contains("no call is called r2"));
+#[expect(clippy::too_many_lines, reason = "one flat table")]
+fn what_does_not_go_together_is_refused_where_it_stands() {
+    let call = "{ at: 1s, call: read_console, as: r1, ok: {} }";
+    let open = "{ at: 1s, call: read_console, as: r1, unanswered: true }";
+    let file = |head: &str, steps: &[&str], executed: &str| {
+        let steps: String = steps.iter().map(|step| format!("  - {step}\n")).collect();
+        problem(&format!("{head}\nsteps:\n{steps}expect: {{ executed: [{executed}] }}"))
+    };
+    for (head, steps, executed, place, told) in [
+        ("", &[call, call][..], "", "line 5 column 5", "two calls are called r1"),
+        ("", &[call], "r2", "line 5 column 22", "no call is called r2"),
+        (
+            "",
+            &[call, &call.replace("as: r1", "as: r2, with: { client_request_id: r1 }")],
+            "",
+            "line 5",
+            "same client_request_id",
+        ),
+        (
+            "",
+            &["{ at: 500ms, cancel: r1 }", call],
+            "",
+            "line 4",
+            "no call before this is called r1",
+        ),
+        ("", &[open], "", "line 4", "it will be answered"),
+        (
+            "unity: { starts: 3s }",
+            &["{ at: 1s, unity: drop }"],
+            "",
+            "line 4",
+            "unity has not started",
+        ),
+        (
+            "",
+            &["{ at: 1s, network: partition agent->unity }"],
+            "",
+            "line 4",
+            "there is a link from the server",
+        ),
+        (
+            "",
+            &["{ at: 1s, network: hold server }"],
+            "",
+            "line 4",
+            "there is a link from the server",
+        ),
+        (
+            "",
+            &[
+                "{ at: 1s, network: hold unity, for: 2s }",
+                "{ at: 2s, network: lose server->unity }",
+            ],
+            "",
+            "line 5",
+            "one fault at a time",
+        ),
+        ("", &["{ at: 1s, server: start, for: 1s }"], "", "line 4", "with stop or crash"),
+        (
+            "agents: { ann: { via: stdio } }",
+            &["{ at: 1s, server: crash, for: 1s }"],
+            "",
+            "line 4",
+            "does not come back",
+        ),
+        ("agents: { server2: { via: http } }", &[], "", "line 2 column 20", "cannot be called"),
+        ("unity: { silent: true, protocol_version: 7 }", &[], "", "", "no protocol_version"),
+        ("unity: { tests: { count: 0, takes: 1s } }", &[], "", "", "1 to 1000 tests"),
+        ("lasts: 500ms", &[call], "", "", "make `lasts` longer"),
+        ("lasts: 20m", &[call], "", "", "ten minutes"),
+    ] {
+        let problem = file(head, steps, executed);
+        assert!(problem.contains(place) && problem.contains(told), "{told}: {problem}");
+    }
+    assert!(problem("steps: []\nexpect: {}").contains("executed: []"));
+    assert!(problem("why: again\nsteps: []\nexpect: {}").contains("duplicate"));
+    assert!(!problem("why: again\nsteps: []\nexpect: {}").contains("Policy"));
     let pipes =
         "agents: { a: { via: stdio }, b: { via: stdio } }\nsteps: []\nexpect: { executed: [] }";
     assert!(problem(pipes).contains("one pair of pipes"));

@@ -5,7 +5,7 @@ use std::time::Duration;
 use protocol::{RequestId, ToUnity};
 
 use super::event::Running;
-use super::ids::{CallId, JobId};
+use super::ids::{CallId, ConnectionId, JobId};
 use super::limits::Limits;
 use super::stores::queue::{Head, Item, Place, QueueStore, Ticket};
 use super::stores::request::{Call, Phase, RequestStore, Work};
@@ -37,6 +37,8 @@ pub(super) enum Lane {
 #[derive(Clone, Debug)]
 pub(super) struct Trip {
     pub(super) request_id: RequestId,
+    /// The session it was sent on.
+    pub(super) on: ConnectionId,
     pub(super) tool_name: &'static str,
     pub(super) sent_at: Timestamp,
     pub(super) timeout: Duration,
@@ -308,11 +310,6 @@ impl RequestScheduler {
             }
             Lane::Free | Lane::Kept { .. } => None,
         }
-    }
-
-    pub(super) fn stuck_deadline(&self, limits: &Limits) -> Option<Deadline> {
-        let at = self.kept()?.timeout_at() + limits.compile_grace;
-        Some(Deadline { at, why: Why::LaneStuck })
     }
 
     pub(super) fn park_deadline(&self) -> Option<Deadline> {

@@ -58,6 +58,8 @@ pub enum Why {
     WindowCloses,
     /// An answered request has been in a living Unity for too long.
     LaneStuck,
+    /// The session that kept the lane is gone, and its request has had its time.
+    LaneOutlived,
     /// A job is to be asked about, or its time is over.
     JobDue(JobId),
     /// A call that waits for a job has waited as long as it asked to.

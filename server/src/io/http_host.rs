@@ -49,7 +49,7 @@ const UNKNOWN_MAX: usize = 64;
 /// How long another user's connection is kept to take its refusal.
 const REFUSAL_MAX: Duration = Duration::from_millis(500);
 /// Progress keeps a stream alive; this is for calls without it.
-const SSE_KEEP_ALIVE: Duration = Duration::from_secs(15);
+pub const SSE_KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 type Body = BoxBody<Bytes, Infallible>;
 
@@ -76,20 +76,21 @@ pub struct Surroundings {
     pub instance_id: Boot,
     pub pid: u32,
     pub message_max: usize,
+    pub sse_keep_alive: Option<Duration>,
     pub tasks: TaskTracker,
     pub closing: CancellationToken,
 }
 
 impl HttpHost {
     pub fn new(surroundings: Surroundings, doorkeeper: Doorkeeper) -> Self {
-        let Surroundings { core, adapter, instance_id, pid, message_max, tasks, closing } =
-            surroundings;
+        let Surroundings { core, adapter, instance_id, pid, message_max, .. } = surroundings;
+        let Surroundings { sse_keep_alive, tasks, closing, .. } = surroundings;
         let body_max = body_max(message_max);
         let config = StreamableHttpServerConfig::default()
             .with_legacy_session_mode(false)
             .with_json_response(true)
             .with_sse_retry(None)
-            .with_sse_keep_alive(Some(SSE_KEEP_ALIVE))
+            .with_sse_keep_alive(sse_keep_alive)
             .with_max_request_body_bytes(body_max)
             // The doorkeeper is stricter and guards every path.
             .disable_allowed_hosts()

@@ -144,7 +144,9 @@ fn of_note(note: &Note) {
         Note::AnswerDropped { request_id } => {
             warn!(%request_id, "an answer that nobody waits for was dropped");
         }
-        Note::LaneFreed { request_id } => info!(%request_id, "unity finished an overdue request"),
+        Note::LaneFreed { request_id } => {
+            info!(%request_id, "an overdue request blocks unity no longer")
+        }
         Note::BadAnswer { request_id, problem } => {
             warn!(%request_id, problem, "unity answered nonsense");
         }

@@ -299,3 +299,44 @@ fn ready_after_a_silent_compile_is_no_pong_and_the_late_answer_still_counts() {
     "#,
     );
 }
+
+#[test]
+fn a_request_of_an_earlier_session_blocks_nobody_beyond_its_own_time() {
+    check(
+        r#"
+        0 ready 1
+        0 call 1 read_console {"timeout_ms":5000}
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=5000
+        1000 close 1
+        -> 1000 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
+        2000 ready 2
+        3000 call 2 read_console
+        -> 5000 call 1 ERR_REQUEST_TIMEOUT unknown retryable retry
+        -> 5000 note LaneFreed { request_id: RequestId("req-t-1") }
+        -> 5000 unity 2 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        6000 console 2 req-t-2
+        -> 6000 call 2 ok {"count":0,"entries":[],"truncated":false}
+    "#,
+    );
+}
+
+#[test]
+fn a_taken_back_request_of_an_earlier_session_keeps_the_lane_until_its_own_time_is_over() {
+    check(
+        r#"
+        0 ready 1
+        0 call 1 read_console {"timeout_ms":5000}
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=5000
+        1000 close 1
+        -> 1000 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
+        2000 ready 2
+        3000 cancel 1
+        -> 3000 note CallCancelled { call: CallId(1) }
+        3500 call 2 read_console
+        -> 5000 note LaneFreed { request_id: RequestId("req-t-1") }
+        -> 5000 unity 2 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        6000 console 2 req-t-2
+        -> 6000 call 2 ok {"count":0,"entries":[],"truncated":false}
+    "#,
+    );
+}

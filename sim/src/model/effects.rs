@@ -170,7 +170,8 @@ impl Model {
     }
 
     fn take_lane(&mut self, request: &RequestId, what: What, sent: Millis, timeout: Millis) {
-        self.lane = Lane::Busy { request: request.clone(), what, sent, timeout };
+        let on = self.session;
+        self.lane = Lane::Busy { request: request.clone(), on, what, sent, timeout };
     }
 
     fn judge_execute(&mut self, now: Millis, request: &RequestId, client: Option<&str>) -> Verdict {

@@ -102,9 +102,9 @@ impl Model {
     fn leave_lane(&mut self, id: u64) {
         self.seen.mark("a running call was taken back");
         match &mut self.lane {
-            Lane::Busy { what: What::Execute(call), request, sent, timeout } if *call == id => {
-                let (request, sent, timeout) = (request.clone(), *sent, *timeout);
-                self.lane = Lane::Kept { request, sent, timeout };
+            Lane::Busy { what: What::Execute(call), request, on, sent, timeout } if *call == id => {
+                let (request, on, sent, timeout) = (request.clone(), *on, *sent, *timeout);
+                self.lane = Lane::Kept { request, on, sent, timeout };
             }
             Lane::Busy { what: What::Status(_, asker), .. } if *asker == Some(id) => *asker = None,
             Lane::Busy { .. } | Lane::Free | Lane::Kept { .. } => {}

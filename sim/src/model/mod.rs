@@ -86,8 +86,8 @@ enum Editor {
 #[derive(Clone, Debug)]
 enum Lane {
     Free,
-    Busy { request: RequestId, what: What, sent: Millis, timeout: Millis },
-    Kept { request: RequestId, sent: Millis, timeout: Millis },
+    Busy { request: RequestId, on: Option<ConnectionId>, what: What, sent: Millis, timeout: Millis },
+    Kept { request: RequestId, on: Option<ConnectionId>, sent: Millis, timeout: Millis },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

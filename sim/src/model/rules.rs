@@ -62,8 +62,22 @@ impl Model {
 
     pub(super) fn stuck_at(&self) -> Option<Millis> {
         match self.lane {
-            Lane::Kept { sent, timeout, .. } if self.session.is_some() => {
+            Lane::Kept { on, sent, timeout, .. }
+                if self.session.is_some() && on == self.session =>
+            {
                 Some(sent + timeout + self.grace())
+            }
+            Lane::Kept { .. } | Lane::Free | Lane::Busy { .. } => None,
+        }
+    }
+
+    /// A kept request of an earlier session blocks the present one until its own time is over.
+    fn outlived_at(&self) -> Option<Millis> {
+        match self.lane {
+            Lane::Kept { on, sent, timeout, .. }
+                if self.session.is_some() && on != self.session =>
+            {
+                Some(sent + timeout)
             }
             Lane::Kept { .. } | Lane::Free | Lane::Busy { .. } => None,
         }
@@ -87,6 +101,7 @@ impl Model {
         [
             self.wait_over_at().map(|(at, _)| at),
             self.trip_over_at(),
+            self.outlived_at(),
             self.memory_over_at(),
             self.window_over_at(),
             self.pong_over_at(),
@@ -106,6 +121,9 @@ impl Model {
                 self.wait_over(reason);
             } else if self.trip_over_at().is_some_and(|at| at <= now) {
                 self.trip_over();
+            } else if self.outlived_at().is_some_and(|at| at <= now) {
+                self.lane = Lane::Free;
+                self.seen.mark("a request of an earlier session had its time");
             } else if self.memory_over_at().is_some_and(|at| at <= now) {
                 self.editor = Editor::Unknown;
                 self.seen.mark("a remembered compile was forgotten");
@@ -137,10 +155,10 @@ impl Model {
     }
 
     fn trip_over(&mut self) {
-        let Lane::Busy { request, what, sent, timeout } = self.lane.clone() else { return };
+        let Lane::Busy { request, on, what, sent, timeout } = self.lane.clone() else { return };
         self.lane = match what {
             What::Execute(_) | What::Submit(_) => {
-                Lane::Kept { request: request.clone(), sent, timeout }
+                Lane::Kept { request: request.clone(), on, sent, timeout }
             }
             What::Status(..) | What::Cancel(_) => Lane::Free,
         };

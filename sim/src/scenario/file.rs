@@ -43,7 +43,8 @@ pub(super) struct ScenarioFile {
     pub(super) unity2: Option<EditorFile>,
     /// Agents by their names. If left out: one, called agent, over HTTP.
     #[serde(default)]
-    pub(super) agents: BTreeMap<String, AgentFile>,
+    #[schemars(with = "BTreeMap<String, AgentFile>")]
+    pub(super) agents: BTreeMap<String, Spanned<AgentFile>>,
     #[schemars(with = "Vec<StepFile>")]
     pub(super) steps: Vec<Spanned<StepFile>>,
     pub(super) expect: ExpectFile,
@@ -242,10 +243,13 @@ pub(super) enum ServerFile {
 #[serde(deny_unknown_fields)]
 pub(super) struct ExpectFile {
     /// All calls that Unity ran, in this order.
-    pub(super) executed: Vec<String>,
-    /// Calls that Unity ran exactly once.
     #[serde(default)]
-    pub(super) executed_once: Vec<String>,
+    #[schemars(with = "Vec<String>")]
+    pub(super) executed: Option<Vec<Spanned<String>>>,
+    /// Calls that Unity ran exactly once, among others.
+    #[serde(default)]
+    #[schemars(with = "Vec<String>")]
+    pub(super) executed_once: Option<Vec<Spanned<String>>>,
 }
 
 /// The JSON Schema of a file, for editors.

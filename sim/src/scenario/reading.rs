@@ -10,22 +10,30 @@ use serde_saphyr::Spanned;
 use unity_mcp::config_loader::{self, Config, RawFlags};
 
 use super::file::{
-    AgentFile, CancelFile, EditorFile, GuaranteeFile, ScenarioFile, ServerFile, SpeaksFile,
-    StepFile, TestsFile, ViaFile,
+    AgentFile, CancelFile, EditorFile, ExpectFile, GuaranteeFile, ScenarioFile, ServerFile,
+    SpeaksFile, StepFile, TestsFile, ViaFile,
 };
 use super::words::{NetworkWords, Time, UnityWords};
 use super::{
-    AGENT, Action, Agent, Call, Editor, Expected, SERVER, Scenario, ServerDoes, Speaks, Step,
-    UNITY, UNITY2, Via,
+    AGENT, Action, Agent, Call, Editor, Expected, Place, SERVER, Scenario, ServerDoes, Speaks,
+    Step, UNITY, UNITY2, Via, checking,
 };
+
+/// Of no use to whoever writes a scenario.
+const LIBRARY_ADVICE: &str = ", set DuplicateKeyPolicy in Options if acceptable";
+/// Tests of an Editor.
+const TESTS_MAX: usize = 1_000;
 
 /// `Err` says what is wrong, where, and what would be right.
 pub fn parse(text: &str) -> Result<Scenario, String> {
     let options = serde_saphyr::options! { strict_booleans: true };
     let file: ScenarioFile = serde_saphyr::from_str_with_options(text, options)
-        .map_err(|error| with_suggestion(&error.to_string()))?;
+        .map_err(|error| with_suggestion(&error.to_string().replace(LIBRARY_ADVICE, "")))?;
     let scenario = file.into_scenario()?;
-    scenario.check()?;
+    checking::check(&scenario).map_err(|(place, problem)| match place {
+        Some(place) => at(place, problem),
+        None => problem,
+    })?;
     Ok(scenario)
 }
 
@@ -42,21 +50,29 @@ fn with_suggestion(problem: &str) -> String {
     }
 }
 
-fn at(place: &serde_saphyr::Location, problem: impl Display) -> String {
-    format!("line {} column {}: {problem}", place.line(), place.column())
+fn at(Place { line, column }: Place, problem: impl Display) -> String {
+    format!("line {line} column {column}: {problem}")
+}
+
+fn place<T>(spanned: &Spanned<T>) -> Place {
+    Place { line: spanned.referenced.line(), column: spanned.referenced.column() }
 }
 
 impl ScenarioFile {
     fn into_scenario(self) -> Result<Scenario, String> {
         let seed = self.seed.unwrap_or(1);
-        let mut agents: BTreeMap<String, Agent> =
-            self.agents.into_iter().map(|(name, agent)| (name, agent.into_agent())).collect();
+        let mut agents: BTreeMap<String, Agent> = BTreeMap::new();
+        for (name, agent) in self.agents {
+            let place = place(&agent);
+            checking::check_agent(&name).map_err(|problem| at(place, problem))?;
+            agents.insert(name, agent.value.into_agent());
+        }
         if agents.is_empty() {
             let agent = Agent { joins: Duration::ZERO, via: Via::Http, speaks: Speaks::Modern };
             agents.insert(AGENT.to_owned(), agent);
         }
-        let mut editors = vec![self.unity.into_editor(UNITY)];
-        editors.extend(self.unity2.map(|second| second.into_editor(UNITY2)));
+        let mut editors = vec![self.unity.into_editor(UNITY)?];
+        editors.extend(self.unity2.map(|second| second.into_editor(UNITY2)).transpose()?);
         let hosts: Vec<String> = agents
             .keys()
             .cloned()
@@ -66,8 +82,8 @@ impl ScenarioFile {
         let mut steps = Vec::new();
         for step in self.steps {
             let action = step.value.action(&agents, &hosts);
-            let action = action.map_err(|problem| at(&step.referenced, problem))?;
-            steps.push(Step { at: step.value.at.0, action });
+            let action = action.map_err(|problem| at(place(&step), problem))?;
+            steps.push(Step { at: step.value.at.0, place: place(&step), action });
         }
         steps.sort_by_key(|step| step.at);
         let mut scenario = Scenario {
@@ -80,9 +96,15 @@ impl ScenarioFile {
             editors,
             agents,
             steps,
-            executed: self.expect.executed,
-            executed_once: self.expect.executed_once,
+            executed: None,
+            executed_once: Vec::new(),
         };
+        let ExpectFile { executed, executed_once } = self.expect;
+        if executed.is_none() && executed_once.is_none() {
+            return Err("expect what? `executed: [r1]`, or `executed: []` if nothing runs".into());
+        }
+        scenario.executed = executed.map(|labels| known_labels(&scenario, labels)).transpose()?;
+        scenario.executed_once = known_labels(&scenario, executed_once.unwrap_or_default())?;
         scenario.reseed(seed);
         Ok(scenario)
     }
@@ -94,13 +116,24 @@ fn config(settings: &BTreeMap<String, Spanned<u64>>) -> Result<Config, String> {
     let nowhere = std::path::Path::new("/nowhere");
     for (name, value) in settings {
         flags.settings.push((name.clone(), value.value.to_string()));
-        config_loader::load(&flags, nowhere).map_err(|error| at(&value.referenced, error))?;
+        config_loader::load(&flags, nowhere).map_err(|error| at(place(value), error))?;
     }
     config_loader::load(&flags, nowhere).map_err(|error| error.to_string())
 }
 
+fn known_labels(scenario: &Scenario, labels: Vec<Spanned<String>>) -> Result<Vec<String>, String> {
+    let known = |label: &str| scenario.calls().any(|(_, call)| call.label == label);
+    if let Some(unknown) = labels.iter().find(|label| !known(&label.value)) {
+        return Err(at(place(unknown), format!("no call is called {}", unknown.value)));
+    }
+    Ok(labels.into_iter().map(|label| label.value).collect())
+}
+
 impl EditorFile {
-    fn into_editor(self, name: &'static str) -> Editor {
+    fn into_editor(self, name: &'static str) -> Result<Editor, String> {
+        if self.silent && self.protocol_version.is_some() {
+            return Err(format!("{name} is silent: then its hello has no protocol_version"));
+        }
         let usual = Settings::default();
         let time = |time: Option<Time>, usual: Duration| time.map_or(usual, |time| time.0);
         let settings = Settings {
@@ -121,17 +154,20 @@ impl EditorFile {
                 Some(CancelFile::Refuse) => CancelPolicy::Refuse,
                 Some(CancelFile::Ignore) => CancelPolicy::Ignore,
             },
-            suite: self.tests.map_or(usual.suite, |tests| tests.suite()),
+            suite: self.tests.map_or(Ok(usual.suite), |tests| tests.suite())?,
             idle_timeout: self.idle_timeout.map(|time| time.0),
             compile_time: usual.compile_time,
             reconnect: usual.reconnect,
         };
-        Editor { name, starts: time(self.starts, Duration::ZERO), settings }
+        Ok(Editor { name, starts: time(self.starts, Duration::ZERO), settings })
     }
 }
 
 impl TestsFile {
-    fn suite(&self) -> Suite {
+    fn suite(&self) -> Result<Suite, String> {
+        if !(1..=TESTS_MAX).contains(&self.count) || self.failing > self.count {
+            return Err(format!("there are 1 to {TESTS_MAX} tests, and not more of them fail"));
+        }
         let test = |number: usize| {
             let fails = number <= self.failing;
             Test {
@@ -141,7 +177,7 @@ impl TestsFile {
                 outcome: if fails { TestOutcome::Fail } else { TestOutcome::Pass },
             }
         };
-        Suite((1..=self.count).map(test).collect())
+        Ok(Suite((1..=self.count).map(test).collect()))
     }
 }
 
@@ -186,8 +222,13 @@ impl StepFile {
             return self.call(tool, agents).map(Action::Call);
         }
         let of_calls = self.r#as.is_some() || self.ok.is_some() || self.error.is_some();
-        if of_calls || self.by.is_some() || self.with.is_some() || self.unanswered {
-            return Err("`as`, `by`, `with`, `ok`, `error`, `unanswered` belong to a call".into());
+        let of_answers = self.unanswered || self.within.is_some() || self.guarantee.is_some();
+        if of_calls || of_answers || self.by.is_some() || self.with.is_some() {
+            return Err(
+                "`as`, `by`, `with`, `ok`, `error`, `guarantee`, `unanswered` and `within` \
+                        belong to a call"
+                    .into(),
+            );
         }
         if let Some(label) = &self.cancel {
             return Ok(Action::Cancel { label: label.clone() });

@@ -91,7 +91,7 @@ impl ExecutionCoordinator {
             target_job_id: Some(target),
         });
         let timeout = self.limits.status_timeout;
-        let trip = Trip { request_id, tool_name: "cancel_job", sent_at: now, timeout };
+        let trip = Trip { request_id, on, tool_name: "cancel_job", sent_at: now, timeout };
         self.start_trip(on, frame, trip, Purpose::Cancel { job });
         true
     }
@@ -121,7 +121,8 @@ impl ExecutionCoordinator {
     fn start_call(&mut self, now: Timestamp, on: ConnectionId, id: CallId) {
         let Some(call) = self.scheduler.call(id) else { return };
         let (tool, request_id) = (call.tool, call.request_id.clone());
-        let trip = Trip { request_id, tool_name: tool.name, sent_at: now, timeout: call.timeout };
+        let trip =
+            Trip { request_id, on, tool_name: tool.name, sent_at: now, timeout: call.timeout };
         if !self.link.offers(tool.name) {
             return self.reply(id, Err(Failure::tool_not_in_plugin(tool)));
         }
@@ -134,7 +135,7 @@ impl ExecutionCoordinator {
         let Some(job) = self.jobs.get(id) else { return };
         let (tool, request_id) = (job.tool, job.request_id.clone());
         let timeout = job.timeout.min(self.limits.submit_timeout);
-        let trip = Trip { request_id, tool_name: tool.name, sent_at: now, timeout };
+        let trip = Trip { request_id, on, tool_name: tool.name, sent_at: now, timeout };
         if !self.link.offers(tool.name) {
             return self.fail_job(id, Failure::tool_not_in_plugin(tool));
         }
@@ -167,7 +168,7 @@ impl ExecutionCoordinator {
             request_id: request_id.clone(),
             job_id: unity_id,
         });
-        let trip = Trip { request_id, tool_name: "get_job_status", sent_at: now, timeout };
+        let trip = Trip { request_id, on, tool_name: "get_job_status", sent_at: now, timeout };
         self.start_trip(on, frame, trip, Purpose::Status { job, asker });
     }
 

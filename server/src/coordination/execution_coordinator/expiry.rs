@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use protocol::EditorState;
 
-use super::super::event::{Reason, SessionEnd};
+use super::super::event::{Note, Reason, SessionEnd};
 use super::super::failure::Failure;
 use super::super::ids::CallId;
 use super::super::request_scheduler::Lane;
@@ -65,6 +65,7 @@ impl ExecutionCoordinator {
             }
             Why::PongMissing => self.end_present_session(now, SessionEnd::NoPong),
             Why::LaneStuck => self.end_present_session(now, SessionEnd::Stuck),
+            Why::LaneOutlived => self.on_lane_outlived(),
             Why::WaitOver => self.on_wait_over(now),
             Why::CompileForgotten => self.editor.forget(),
             Why::TripTimeout => self.on_trip_timeout(now),
@@ -153,10 +154,22 @@ impl ExecutionCoordinator {
         }
     }
 
-    /// Only a session that still answers its pings is told to start afresh.
+    /// A request of this session blocks it for the grace; then the plugin is told to start afresh, if
+    /// it still answers its pings. One of an earlier session blocks nobody beyond its own time.
     fn stuck_deadline(&self) -> Option<Deadline> {
-        let deadline = self.scheduler.stuck_deadline(&self.limits)?;
-        self.link.is_alive(deadline.at, &self.limits).then_some(deadline)
+        let (trip, session) = (self.scheduler.kept()?, self.link.session()?);
+        if trip.on != session {
+            return Some(Deadline { at: trip.timeout_at(), why: Why::LaneOutlived });
+        }
+        let at = trip.timeout_at() + self.limits.compile_grace;
+        let stuck = Deadline { at, why: Why::LaneStuck };
+        self.link.is_alive(at, &self.limits).then_some(stuck)
+    }
+
+    fn on_lane_outlived(&mut self) {
+        if let Lane::Kept { trip } = self.scheduler.free_lane() {
+            self.note(Note::LaneFreed { request_id: trip.request_id });
+        }
     }
 
     fn on_park_over(&mut self, call: CallId) {

@@ -1,0 +1,138 @@
+//! What goes together, seen over the whole file. A step that could not take part would prove nothing.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use super::{Action, Expected, NETWORK, Place, SERVER, Scenario, ServerDoes, Step, UNITY, Via};
+
+/// The longest run; an hour of virtual time takes half a minute of the real one.
+const LASTS_MAX: Duration = Duration::from_secs(600);
+
+type Problem = (Option<Place>, String);
+
+pub(super) fn check(scenario: &Scenario) -> Result<(), Problem> {
+    check_whole(scenario).map_err(|problem| (None, problem))?;
+    let mut seen = Seen::default();
+    for step in &scenario.steps {
+        seen.check(scenario, step).map_err(|problem| (Some(step.place), problem))?;
+    }
+    Ok(())
+}
+
+/// Whether an agent may be called this.
+pub(super) fn check_agent(name: &str) -> Result<(), String> {
+    let plain = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit();
+    let taken = name.starts_with(SERVER) || name.starts_with(UNITY) || name == NETWORK;
+    if taken || name.is_empty() || !name.chars().all(plain) {
+        return Err(format!(
+            "an agent cannot be called \"{name}\"; take another name of a-z and 0-9"
+        ));
+    }
+    Ok(())
+}
+
+fn check_whole(scenario: &Scenario) -> Result<(), String> {
+    if scenario.why.trim().is_empty() {
+        return Err("say why: a scenario without a reason is kept by nobody".into());
+    }
+    if scenario.agents.values().filter(|agent| agent.via == Via::Stdio).count() > 1 {
+        return Err("a server has one pair of pipes: only one agent can be via stdio".into());
+    }
+    let last = scenario.steps.last().map(|step| step.at).unwrap_or_default();
+    match scenario.lasts {
+        Some(end) if end <= last => Err("it ends before its last step: make `lasts` longer".into()),
+        Some(end) if end > LASTS_MAX => Err("ten minutes are the most it can last".into()),
+        None if last >= LASTS_MAX => Err("ten minutes are the most it can last".into()),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// What came before a step.
+#[derive(Default)]
+struct Seen<'a> {
+    labels: BTreeSet<&'a str>,
+    client_request_ids: BTreeSet<String>,
+    /// Faults with their links and ends.
+    faults: Vec<(&'a str, &'a str, Option<Duration>)>,
+}
+
+impl<'a> Seen<'a> {
+    fn check(&mut self, scenario: &'a Scenario, step: &'a Step) -> Result<(), String> {
+        match &step.action {
+            Action::Call(call) => {
+                if !self.labels.insert(&call.label) {
+                    return Err(format!("two calls are called {}", call.label));
+                }
+                let id = call.arguments.get("client_request_id").map(ToString::to_string);
+                if !self.client_request_ids.insert(id.unwrap_or_default()) {
+                    return Err("two calls have the same client_request_id".into());
+                }
+                let lost = call.expected == Expected::Nothing;
+                if lost && scenario.lasts.is_none() && !can_be_lost(scenario, &call.label) {
+                    return Err(
+                        "it will be answered, unless it is taken back, its agent leaves or \
+                                the server dies; or say how long it `lasts`"
+                            .into(),
+                    );
+                }
+                Ok(())
+            }
+            Action::Cancel { label } if !self.labels.contains(label.as_str()) => {
+                Err(format!("no call before this is called {label}"))
+            }
+            Action::Cancel { .. } | Action::Leave { .. } => Ok(()),
+            Action::Unity { editor, .. } => {
+                let starts = scenario.editors.iter().find(|other| other.name == *editor);
+                if starts.is_some_and(|editor| editor.starts > step.at) {
+                    return Err(format!("{editor} has not started then"));
+                }
+                Ok(())
+            }
+            Action::Network { from, to, lasts, .. } => self.check_fault(step.at, from, to, *lasts),
+            Action::Server { does: ServerDoes::Start, away: Some(_) } => {
+                Err("`for` is how long a server is away: write it with stop or crash".into())
+            }
+            Action::Server { does, away } => {
+                let comes_back = *does == ServerDoes::Start || away.is_some();
+                if comes_back && scenario.has_stdio() {
+                    return Err(
+                        "a server on pipes ends with its agent and does not come back".into()
+                    );
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn check_fault(
+        &mut self,
+        at: Duration,
+        from: &'a str,
+        to: &'a str,
+        lasts: Option<Duration>,
+    ) -> Result<(), String> {
+        if (from == SERVER) == (to == SERVER) {
+            return Err("there is a link from the server to each other host, and no other".into());
+        }
+        let link =
+            |one: &str, other: &str| (one == from && other == to) || (one == to && other == from);
+        let overlaps = |(one, other, end): &(&str, &str, Option<Duration>)| {
+            link(one, other) && end.is_none_or(|end| end > at)
+        };
+        if self.faults.iter().any(overlaps) {
+            return Err("that link suffers already; one fault at a time".into());
+        }
+        self.faults.push((from, to, lasts.map(|lasts| at + lasts)));
+        Ok(())
+    }
+}
+
+/// Whether something in the scenario can keep a call from being answered.
+fn can_be_lost(scenario: &Scenario, of: &str) -> bool {
+    scenario.steps.iter().any(|step| match &step.action {
+        Action::Cancel { label } => label == of,
+        Action::Leave { .. } => true,
+        Action::Server { does, .. } => *does != ServerDoes::Start,
+        Action::Call(_) | Action::Unity { .. } | Action::Network { .. } => false,
+    })
+}
