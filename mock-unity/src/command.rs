@@ -20,7 +20,10 @@ pub enum Command {
     Freeze(Option<Duration>),
     Dialog,
     Resume,
-    Log { kind: LogType, message: String },
+    Log {
+        kind: LogType,
+        message: String,
+    },
     Clear,
     FailTests(usize),
     Cancel(CancelPolicy),
@@ -30,6 +33,8 @@ pub enum Command {
     Lie(JobState),
     Stale,
     Say(String),
+    /// Whatever it was told to do badly is over.
+    Behave,
 }
 
 /// How the next answer is spoilt.
@@ -72,6 +77,11 @@ pub const WORDS: &[(&str, &str, &str)] = &[
     ("job", "lost | STATE", "forget all jobs, or lie about the next status asked for"),
     ("stale", "", "send an editor_status with an old seq"),
     ("say", "JSON", "send this text as it is"),
+    (
+        "behave",
+        "",
+        "end every misbehaviour: pongs, answers, cancels and the main thread are well again",
+    ),
 ];
 
 impl Command {
@@ -97,6 +107,7 @@ impl Command {
             "job" if rest == "lost" => Ok(Self::LoseJobs),
             "job" => job_state(rest).map(Self::Lie),
             "stale" => nothing(rest, Self::Stale),
+            "behave" => nothing(rest, Self::Behave),
             "say" if rest.is_empty() => Err("say what? a text follows".to_owned()),
             "say" => Ok(Self::Say(rest.to_owned())),
             unknown => Err(unknown_word(unknown)),

@@ -469,6 +469,19 @@ fn the_next_answer_is_spoilt_as_asked_for_and_only_that() {
 }
 
 #[test]
+fn it_behaves_again_when_told_to() {
+    let mut stage = Stage::connected();
+    for words in ["pong never", "dialog", "answer never", "answer twice", "cancel refuse"] {
+        stage.told(words);
+    }
+    assert!(stage.server(json!({ "type": "ping" })).is_empty());
+    stage.told("behave");
+    assert_eq!(types(&stage.server(json!({ "type": "ping" }))), ["pong"]);
+    assert!(stage.execute("r1").is_empty());
+    assert_eq!(types(&stage.wait(20)), ["result"]);
+}
+
+#[test]
 fn it_lies_about_jobs_repeats_old_news_and_says_what_it_is_told() {
     let mut stage = Stage::connected();
     let job = stage.submit("r1");

@@ -2,7 +2,7 @@
 //! the model judges what happens there as it does in random schedules.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use unity_mcp::coordination::{
     Boot, CallId, Deadline, EditorReport, Effect, Event, Limits, Request, Timestamp, ValidCall, Why,
@@ -13,21 +13,26 @@ use unity_mcp::io::rendering;
 use crate::log::Log;
 use crate::model::{Ask, Millis, Model};
 use crate::net;
+use crate::seen::Seen;
 
 /// Deadlines at one moment before time is said to stand still.
 const ROUNDS_MAX: u32 = 1_000;
 
-/// What was broken; shared by all cores of a simulation.
+/// What was broken, and what was seen; shared by all cores of a simulation.
 #[derive(Clone, Default)]
-pub(crate) struct Verdicts(Arc<Mutex<Vec<String>>>);
+pub(crate) struct Verdicts(Arc<Mutex<(Vec<String>, Seen)>>);
 
 impl Verdicts {
-    pub(crate) fn take(&self) -> Vec<String> {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    pub(crate) fn take(&self) -> (Vec<String>, Seen) {
+        std::mem::take(&mut *self.lock())
     }
 
     fn add(&self, what: String) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(what);
+        self.lock().0.push(what);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, (Vec<String>, Seen)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -158,6 +163,14 @@ impl<C: Core> Core for Judged<C> {
 
     fn editor_report(&self, now: Timestamp) -> EditorReport {
         self.core.editor_report(now)
+    }
+}
+
+impl<C> Drop for Judged<C> {
+    fn drop(&mut self) {
+        if let Some(model) = &self.model {
+            self.verdicts.lock().1.add(&model.seen);
+        }
     }
 }
 

@@ -14,6 +14,7 @@
 //! | `trace`, `html` | the same as lines, and as a picture |
 //! | `checks` | what must be true of every run |
 //! | `judged` | the core inside that server, with the model beside it |
+//! | `plan`, `shrink` | a random scenario, and a smaller one that finds the same |
 //!
 //! Random schedules against the core alone:
 //!
@@ -40,6 +41,7 @@ mod ledger;
 mod log;
 mod model;
 mod net;
+pub mod plan;
 #[expect(
     clippy::wildcard_enum_match_arm,
     reason = "a fault tampers with a few variants and leaves the rest alone"
@@ -49,6 +51,7 @@ pub mod run;
 pub mod scenario;
 pub mod schedule;
 pub mod seen;
+pub mod shrink;
 mod sniffer;
 mod trace;
 mod wiretap;

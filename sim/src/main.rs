@@ -8,6 +8,7 @@
 
 mod figures;
 mod scenes;
+mod swarm;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -71,6 +72,20 @@ enum Command {
     },
     /// Say what is wrong in scenario files, and where.
     Validate { what: Option<String> },
+    /// Run random plans against the whole server.
+    Swarm {
+        /// How many plans.
+        #[arg(long, default_value_t = 200)]
+        seeds: u64,
+        /// The first seed; each plan has the next one.
+        #[arg(long, default_value_t = 0)]
+        from: u64,
+        /// Stop after so many minutes.
+        #[arg(long)]
+        minutes: Option<u64>,
+    },
+    /// Print the plan of a seed, as a scenario that `run` takes.
+    Plan { seed: u64 },
     /// Run schedules and check every promise of the contract.
     Model {
         /// How many schedules.
@@ -107,6 +122,8 @@ fn main() -> ExitCode {
         Command::Tell { seed, reverse } => scenes::tell(seed, reverse),
         Command::Html { what, output, seed } => scenes::draw(&what, seed, &output),
         Command::Validate { what } => scenes::validate(what.as_deref()),
+        Command::Swarm { seeds, from, minutes } => swarm::swarm(seeds, from, minutes),
+        Command::Plan { seed } => swarm::show(seed),
         Command::Model { schedules, from, steps } => model(schedules, from, steps),
         Command::Replay { seed, steps } => replay(seed, steps),
         Command::Planted { schedules } => planted(schedules),

@@ -10,6 +10,7 @@ use crate::checks;
 use crate::log::{Record, What};
 use crate::net::{Fault, Stage};
 use crate::scenario::{Action, NETWORK, SERVER, Scenario, ServerDoes};
+use crate::seen::Seen;
 use crate::trace::{self, Line};
 
 /// How long the run goes on when everything is done and answered.
@@ -32,6 +33,8 @@ pub struct Run {
     /// What is not as it should be; empty if all is well.
     pub failures: Vec<String>,
     pub simulated: Duration,
+    /// By the model, in all servers.
+    pub seen: Seen,
 }
 
 impl Run {
@@ -72,7 +75,8 @@ pub fn run(scenario: &Scenario) -> Run {
         failures.push(UNSOUND.to_owned());
     }
     let books = props.library.books();
-    failures.extend(props.verdicts.take());
+    let (verdicts, seen) = props.verdicts.take();
+    failures.extend(verdicts);
     failures.extend(checks::expectations(scenario, &props.diary.pages(), &books));
     failures.extend(checks::promises(&records, &books));
     let mut records = records;
@@ -87,7 +91,7 @@ pub fn run(scenario: &Scenario) -> Run {
     }
     records.sort_by_key(|record| record.at);
     let lines = trace::lines(&records, scenario.shows_heartbeats);
-    Run { lines, records, failures, simulated }
+    Run { lines, records, failures, simulated, seen }
 }
 
 fn play(scenario: &Scenario, props: &Props) -> (Result<(), String>, Duration, Vec<Record>) {

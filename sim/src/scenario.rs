@@ -150,6 +150,8 @@ pub enum Expected {
     },
     /// Never: it was taken back, or its server died.
     Nothing,
+    /// Whatever it is, if it is true.
+    Anything,
 }
 
 impl Scenario {

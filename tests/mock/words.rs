@@ -41,7 +41,7 @@ fn the_life_of_an_editor_is_typed() {
 #[test]
 fn a_stuck_editor_is_typed() {
     let (_server, agent, mut mock) = connected(&["--request-reconnect-wait-ms", "50"], &[]);
-    for (begin, end) in [("freeze 60s", "dismiss"), ("dialog", "dismiss")] {
+    for (begin, end) in [("freeze 60s", "dismiss"), ("dialog", "behave")] {
         mock.type_line(begin);
         mock.shows("tell");
         let error = agent.run("read_console", &json!({ "timeout_ms": 100 })).unwrap_err();

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::{Activity, Later, Link, MockEditor, Output};
 use crate::command::Command;
 use crate::console::Console;
+use crate::settings::{CancelPolicy, PongPolicy};
 use crate::words::show_duration;
 
 const RESTART_TIME: Duration = Duration::from_secs(5);
@@ -53,6 +54,13 @@ impl MockEditor {
             Command::Lie(state) => self.lie = Some(state),
             Command::Stale => self.say_stale_status(),
             Command::Say(text) => self.send_text(text),
+            Command::Behave => {
+                self.settings.pong = PongPolicy::After(Duration::ZERO);
+                self.settings.cancel = CancelPolicy::Honour;
+                self.spoilt.clear();
+                self.lie = None;
+                self.resume(now);
+            }
         }
         self.set_pace(now);
     }

@@ -188,6 +188,9 @@ pub(super) struct StepFile {
     /// The call is never answered.
     #[serde(default)]
     pub(super) unanswered: bool,
+    /// Nothing is expected of the answer but what is promised always.
+    #[serde(default)]
+    pub(super) any: bool,
     /// The answer comes in this time.
     #[serde(default)]
     #[schemars(with = "Time")]

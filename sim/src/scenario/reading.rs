@@ -222,7 +222,8 @@ impl StepFile {
             return self.call(tool, agents).map(Action::Call);
         }
         let of_calls = self.r#as.is_some() || self.ok.is_some() || self.error.is_some();
-        let of_answers = self.unanswered || self.within.is_some() || self.guarantee.is_some();
+        let of_answers =
+            self.unanswered || self.any || self.within.is_some() || self.guarantee.is_some();
         if of_calls || of_answers || self.by.is_some() || self.with.is_some() {
             return Err(
                 "`as`, `by`, `with`, `ok`, `error`, `guarantee`, `unanswered` and `within` \
@@ -273,13 +274,15 @@ impl StepFile {
             GuaranteeFile::CompletedError => "completed_error".to_owned(),
         });
         let expected = match (&self.ok, &self.error, self.unanswered) {
+            (None, None, false) if self.any && guarantee.is_none() => Expected::Anything,
+            _ if self.any => return Err("`any` goes with no other expectation".into()),
             (Some(fields), None, false) if guarantee.is_none() => Expected::Ok(fields.clone()),
             (None, Some(code), false) if guarantee.is_some() != code.starts_with('-') => {
                 Expected::Error { code: code.clone(), guarantee }
             }
             (None, Some(_), false) => return Err("an `error` needs its `guarantee`".into()),
             (None, None, true) if self.within.is_none() => Expected::Nothing,
-            _ => return Err("a call expects one of `ok`, `error`, `unanswered`".into()),
+            _ => return Err("a call expects one of `ok`, `error`, `unanswered`, `any`".into()),
         };
         let mut arguments = self.with.clone().unwrap_or_default();
         arguments.entry("client_request_id").or_insert_with(|| label.clone().into());
