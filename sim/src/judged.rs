@@ -150,7 +150,8 @@ impl<C: Core> Core for Judged<C> {
         effects
     }
 
-    /// Also when only the model has something due: then the core must act, or is late.
+    /// Also when only the model has something due: then the core must act, or is late. The loop asks when,
+    /// never why.
     fn next_deadline(&self) -> Option<Deadline> {
         let of_core = self.core.next_deadline();
         let of_model = self.model.as_ref().and_then(Model::next_deadline);

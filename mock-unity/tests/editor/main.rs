@@ -6,114 +6,15 @@
     reason = "a test may fail loudly anywhere, in its helpers too"
 )]
 
+mod answers;
+mod stage;
+
 use std::time::Duration;
 
-use mock_unity::{Command, Input, MockEditor, Output, Reconnect, Settings};
+use mock_unity::{Command, Input, Reconnect, Settings};
 use serde_json::{Value, json};
 
-/// A mock and the time that passes for it.
-struct Stage {
-    editor: MockEditor,
-    now: Duration,
-}
-
-/// Frames as JSON, other outputs as their name.
-fn shown(outputs: Vec<Output>) -> Vec<Value> {
-    let one = |output| match output {
-        Output::Send(text) => Some(
-            serde_json::from_str(&text)
-                .unwrap_or_else(|_| json!(format!("raw {} bytes", text.len()))),
-        ),
-        Output::SendBinary(bytes) => Some(json!(format!("binary {} bytes", bytes.len()))),
-        Output::Dial => Some(json!("dial")),
-        Output::Cut => Some(json!("cut")),
-        Output::Close => Some(json!("close")),
-        Output::GiveUp => Some(json!("give up")),
-        Output::Tell(_) => None,
-    };
-    outputs.into_iter().filter_map(one).collect()
-}
-
-impl Stage {
-    fn new(settings: Settings) -> Self {
-        Self { editor: MockEditor::new(settings), now: Duration::ZERO }
-    }
-
-    /// Connected and welcome.
-    fn connected() -> Self {
-        let mut stage = Self::new(Settings::default());
-        assert_eq!(stage.wait(0), [json!("dial")]);
-        stage.connect();
-        stage
-    }
-
-    /// The hello that is said on a new socket.
-    fn connect(&mut self) -> Value {
-        let hello = shown(self.editor.handle(self.now, Input::Connected)).remove(0);
-        assert_eq!(hello["type"], "hello");
-        self.server(json!({ "type": "hello", "server_version": "1" }));
-        hello
-    }
-
-    fn server(&mut self, mut frame: Value) -> Vec<Value> {
-        frame["protocol_version"] = json!(1);
-        shown(self.editor.handle(self.now, Input::Frame(frame.to_string())))
-    }
-
-    fn told(&mut self, words: &str) -> Vec<Value> {
-        let command = Command::parse(words).unwrap();
-        shown(self.editor.handle(self.now, Input::Do(command)))
-    }
-
-    /// Lets so many milliseconds pass, deadline by deadline.
-    fn wait(&mut self, millis: u64) -> Vec<Value> {
-        let end = self.now + Duration::from_millis(millis);
-        let mut all = Vec::new();
-        while let Some(at) = self.editor.next_deadline().filter(|at| *at <= end) {
-            self.now = self.now.max(at);
-            all.extend(shown(self.editor.handle(self.now, Input::Tick)));
-        }
-        self.now = end;
-        all
-    }
-
-    fn execute(&mut self, id: &str) -> Vec<Value> {
-        self.server(json!({
-            "type": "execute", "request_id": id, "tool_name": "read_console", "params": {},
-            "timeout_ms": 1000,
-        }))
-    }
-
-    fn submit(&mut self, id: &str) -> Value {
-        let frames = self.server(json!({
-            "type": "submit_job", "request_id": id, "tool_name": "run_tests",
-            "params": { "mode": "all" }, "timeout_ms": 300_000,
-        }));
-        assert_eq!(frames[0]["type"], "submit_job_result", "{frames:?}");
-        frames[0]["job_id"].clone()
-    }
-
-    fn status(&mut self, id: &str, job: &Value) -> Value {
-        let frames =
-            self.server(json!({ "type": "get_job_status", "request_id": id, "job_id": job }));
-        frames[0].clone()
-    }
-
-    fn cancel(&mut self, id: &str, job: &Value) -> Value {
-        let frames =
-            self.server(json!({ "type": "cancel", "request_id": id, "target_job_id": job }));
-        frames[0].clone()
-    }
-}
-
-fn types(frames: &[Value]) -> Vec<String> {
-    let one = |frame: &Value| match frame["type"].as_str() {
-        Some("editor_status") => format!("editor_status {}", frame["state"].as_str().unwrap()),
-        Some(kind) => kind.to_owned(),
-        None => frame.as_str().unwrap().to_owned(),
-    };
-    frames.iter().map(one).collect()
-}
+use stage::{Stage, shown, types};
 
 #[test]
 fn a_hello_names_the_editor_or_does_not() {
@@ -392,108 +293,6 @@ fn a_refused_editor_keeps_away_for_ten_seconds() {
     assert_eq!(types(&stage.server(json!({ "type": "error", "error": error }))), ["close"]);
     assert!(stage.wait(9_999).is_empty());
     assert_eq!(types(&stage.wait(1)), ["dial"]);
-}
-
-#[test]
-fn a_test_run_goes_on_test_by_test_and_ends_with_its_failures() {
-    let mut stage = Stage::connected();
-    let job = stage.submit("r1");
-    let begin = stage.status("r2", &job);
-    assert_eq!(
-        begin["progress"],
-        json!({ "done": 0, "total": 20, "current": "Game.Tests.PlayerTests.Walks" })
-    );
-    stage.wait(450);
-    assert_eq!(stage.status("r3", &job)["progress"]["done"], 3);
-    stage.told("compile 1s");
-    stage.wait(3_000);
-    stage.connect();
-    assert_eq!(stage.status("r4", &job)["progress"]["done"], 3); // It stood still.
-    stage.wait(17 * 150);
-    let end = stage.status("r5", &job);
-    assert_eq!(end["state"], "failed");
-    assert_eq!(end["result"]["summary"]["failed"], 2);
-    stage.told("tests pass");
-    let job = stage.submit("r6");
-    stage.wait(3_000);
-    assert_eq!(stage.status("r7", &job)["state"], "succeeded");
-    stage.told("tests fail 5");
-    let job = stage.submit("r8");
-    stage.wait(3_000);
-    assert_eq!(stage.status("r9", &job)["result"]["summary"]["failed"], 5);
-}
-
-#[test]
-fn a_cancel_is_honoured_refused_or_ignored() {
-    let mut stage = Stage::connected();
-    let job = stage.submit("r1");
-    assert_eq!(stage.cancel("c1", &job)["status"], "cancel_requested");
-    stage.wait(150);
-    assert_eq!(stage.status("r2", &job)["state"], "cancelled");
-    assert_eq!(stage.cancel("c2", &job)["status"], "rejected");
-    for (policy, status) in [("refuse", "rejected"), ("ignore", "cancel_requested")] {
-        stage.told(&format!("cancel {policy}"));
-        let job = stage.submit(&format!("j-{policy}"));
-        assert_eq!(stage.cancel(&format!("c-{policy}"), &job)["status"], status);
-        stage.wait(1_000);
-        assert_eq!(stage.status(&format!("s-{policy}"), &job)["state"], "running");
-        stage.told("job lost");
-    }
-    assert_eq!(stage.cancel("c3", &json!("tests-9"))["error"]["code"], "ERR_JOB_NOT_FOUND");
-}
-
-#[test]
-fn the_next_answer_is_spoilt_as_asked_for_and_only_that() {
-    let spoilt = |words: &str| {
-        let mut stage = Stage::connected();
-        stage.told(&format!("answer {words}"));
-        stage.execute("r1");
-        let frames = stage.wait(3_000);
-        stage.execute("r2");
-        assert_eq!(stage.wait(20)[0]["request_id"], "r2", "{words}");
-        (frames, stage.editor.books().times_executed(&"r1".into()))
-    };
-    let (late, _) = spoilt("late 2s");
-    assert_eq!(types(&late), ["result"]);
-    assert_eq!(types(&spoilt("twice").0), ["result", "result"]);
-    assert_eq!(spoilt("never"), (vec![], 1));
-    assert_eq!(spoilt("malformed").0[0]["result"], 7);
-    assert!(spoilt("oversize").0[0].as_str().unwrap().starts_with("raw 178"));
-    assert_eq!(spoilt("wrong-type").0[0]["type"], "cancel_result");
-    assert_eq!(spoilt("misaddressed").0[0]["request_id"], "req-nobody-1");
-    assert!(spoilt("binary").0[0].as_str().unwrap().starts_with("binary"));
-    let (failed, ran) = spoilt("error BOOM");
-    assert_eq!((&failed[0]["error"]["code"], ran), (&json!("BOOM"), 1));
-    let (refused, ran) = spoilt("error ERR_INVALID_PARAMS");
-    assert_eq!((&refused[0]["error"]["code"], ran), (&json!("ERR_INVALID_PARAMS"), 0));
-}
-
-#[test]
-fn it_behaves_again_when_told_to() {
-    let mut stage = Stage::connected();
-    for words in ["pong never", "dialog", "answer never", "answer twice", "cancel refuse"] {
-        stage.told(words);
-    }
-    assert!(stage.server(json!({ "type": "ping" })).is_empty());
-    stage.told("behave");
-    assert_eq!(types(&stage.server(json!({ "type": "ping" }))), ["pong"]);
-    assert!(stage.execute("r1").is_empty());
-    assert_eq!(types(&stage.wait(20)), ["result"]);
-}
-
-#[test]
-fn it_lies_about_jobs_repeats_old_news_and_says_what_it_is_told() {
-    let mut stage = Stage::connected();
-    let job = stage.submit("r1");
-    stage.told("job succeeded");
-    assert_eq!(stage.status("r2", &job)["state"], "succeeded");
-    assert_eq!(stage.status("r3", &job)["state"], "running");
-    stage.told("job lost");
-    assert_eq!(stage.status("r4", &job)["error"]["code"], "ERR_JOB_NOT_FOUND");
-    stage.server(json!({ "type": "ping" }));
-    let stale = stage.told("stale").remove(0);
-    assert_eq!((&stale["state"], &stale["seq"]), (&json!("compiling"), &json!(0)));
-    assert_eq!(stage.told("say {\"type\":\"shrug\"}"), [json!({ "type": "shrug" })]);
 }
 
 #[test]
