@@ -40,6 +40,15 @@ impl CancelManager {
         self.intents.retain(|intent| *intent != Intent::Job(job));
     }
 
+    /// The Editor that knew them is gone.
+    pub(super) fn forget_orphans(&mut self) {
+        self.intents.retain(|intent| matches!(intent, Intent::Job(_)));
+    }
+
+    pub(super) fn forget_orphan(&mut self, id: &UnityJobId) {
+        self.intents.retain(|intent| !matches!(intent, Intent::Orphan(orphan) if orphan == id));
+    }
+
     /// Takes the first intent whose target Unity knows, with Unity's name for it.
     pub(super) fn next(
         &mut self,

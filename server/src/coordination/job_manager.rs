@@ -234,7 +234,9 @@ impl JobManager {
         self.jobs.first_wake().map(|(at, id)| Deadline { at, why: Why::JobDue(id) })
     }
 
-    pub(super) fn assert_invariants(&self, limits: &Limits) {
+    pub(super) fn assert_invariants(&self, limits: &Limits, is_open: impl Fn(CallId) -> bool) {
+        let waits = |job: JobId| self.waiters(job).into_iter().all(&is_open);
+        debug_assert!(self.running().into_iter().all(waits), "whoever waits for a job is open");
         debug_assert!(self.jobs.ended_len() <= limits.jobs_kept_max, "ended jobs are bounded");
         debug_assert!(self.jobs.active_len() <= limits.jobs_active_max, "active jobs are bounded");
     }

@@ -9,7 +9,7 @@ use super::ids::ConnectionId;
 use super::limits::Limits;
 use super::stores::capability::CapabilityStore;
 use super::stores::connection::{ConnectionStore, Contender, Link, Pending, Role, Session};
-use super::stores::version::VersionStore;
+use super::stores::version::{Memory, VersionStore};
 use super::time::{Deadline, Timestamp, Why};
 
 #[derive(Debug)]
@@ -44,8 +44,8 @@ pub(super) struct Adopted {
     pub(super) on: ConnectionId,
     pub(super) state: EditorState,
     pub(super) seq: u64,
-    /// The plugin cannot know what an earlier session was sent.
-    pub(super) memory_gone: bool,
+    /// What it knows of what an earlier session was sent.
+    pub(super) memory: Memory,
     pub(super) plugin_version: String,
 }
 
@@ -167,9 +167,9 @@ impl ReconnectController {
         let Contender { on, hello, seq, tools, .. } = newcomer;
         self.connections.remove(on);
         self.capabilities.reset(tools);
-        let memory_gone = self.versions.record(&hello);
+        let memory = self.versions.record(&hello);
         let plugin_version = hello.plugin_version.clone();
-        let adopted = Adopted { on, state: hello.state, seq, memory_gone, plugin_version };
+        let adopted = Adopted { on, state: hello.state, seq, memory, plugin_version };
         let heartbeat = Heartbeat::new(now, limits.heartbeat_interval);
         let session = Session { on, hello, heartbeat, bad_frames: 0, contender: None };
         self.connections.link = Link::Up(Box::new(session));

@@ -330,5 +330,9 @@ impl RequestScheduler {
         debug_assert!(self.queue.control_len() <= limits.queue_max, "control calls are bounded");
         debug_assert!(self.calls.parked_control() <= limits.queue_max, "parked calls are bounded");
         debug_assert!(self.queue.polls_len() <= limits.jobs_active_max, "one poll a job");
+        if let Lane::Taken { purpose: Purpose::Status { asker: Some(asker), .. }, .. } = &self.lane
+        {
+            debug_assert!(self.calls.get(*asker).is_some(), "whoever asks about a job is open");
+        }
     }
 }

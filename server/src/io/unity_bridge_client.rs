@@ -77,8 +77,8 @@ where
             closed(ClosedBy::Anyone).await;
         }
         Ending::Refused { code, reason, by } => {
-            closed(by).await; // Callers need not wait for the goodbye.
             give_back.await;
+            closed(by).await; // Callers need not wait for the goodbye.
             say_goodbye(sink.reunite(frames), code, reason).await;
         }
     }

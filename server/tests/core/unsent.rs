@@ -139,7 +139,7 @@ fn a_frame_that_comes_back_lets_a_waiting_newcomer_in() {
 }
 
 #[test]
-fn a_ping_that_comes_back_unsent_ends_the_session_too() {
+fn a_ping_that_comes_back_unsent_leaves_the_end_of_the_session_to_its_socket() {
     check(
         r#"
         show heartbeat
@@ -147,8 +147,8 @@ fn a_ping_that_comes_back_unsent_ends_the_session_too() {
         3000 tick
         -> 3000 unity 1 ping
         3001 notsentping 1
-        -> 3001 note SessionEnded { on: ConnectionId(1), why: NotWritable }
-        -> 3001 unity 1 close 1001 the socket does not take frames
+        3001 close 1
+        -> 3001 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         3002 call 1 get_editor_state
         -> 3002 call 1 ok server=WaitingEditor editor=None connected=false seq=None waiting=Some(Disconnected) queue=0 running=None plugin=None
     "#,
@@ -269,6 +269,28 @@ fn an_old_cancel_that_comes_back_does_not_free_the_lane_of_a_new_one() {
         -> 7 unity 2 cancel req-t-6 u1
         8 notsentcancel 1 req-t-3 u1
         9 call 4 read_console
+    "#,
+    );
+}
+
+#[test]
+fn a_request_behind_a_frame_that_was_not_sent_comes_back_before_a_newcomer_takes_over() {
+    check(
+        r#"
+        show heartbeat
+        0 ready 1 {"editor_instance_id":"a"}
+        0 call 1 read_console
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        1 ready 2 {"editor_instance_id":"b"}
+        -> 1 note SessionContested { incumbent: ConnectionId(1), newcomer: ConnectionId(2) }
+        -> 1 unity 1 ping
+        2 notsentping 1
+        2 notsent 1
+        -> 2 note SessionEnded { on: ConnectionId(1), why: NotWritable }
+        -> 2 unity 1 close 1001 the socket does not take frames
+        -> 2 unity 2 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        3 console 2 req-t-1
+        -> 3 call 1 ok {"count":0,"entries":[],"truncated":false}
     "#,
     );
 }

@@ -77,6 +77,13 @@ impl Model {
     fn submit_answered(&mut self, request: &RequestId, index: usize, sent: Millis, answer: Answer) {
         match answer {
             Answer::Accepted(unity) => {
+                // One name, one job: another of this name is of another Editor.
+                self.owed.retain(|owed| !matches!(owed, Owed::Orphan(orphan) if *orphan == unity));
+                let namesake = (0..self.jobs.len()).find(|job| self.unity_of(*job) == Some(&unity));
+                if let Some(job) = namesake {
+                    self.seen.mark("a name of a job was given again");
+                    self.ending.push((job, JobState::Failed, Some(ErrorCode::JobNotFound)));
+                }
                 if let Some(job) = self.jobs.get_mut(index) {
                     let limit = sent + job.timeout;
                     job.state = JobLife::Running { unity, limit, last_question: None };
@@ -206,7 +213,7 @@ impl Model {
         if held {
             self.give_back();
         }
-        if self.session == Some(on) {
+        if held && self.session == Some(on) {
             self.must_close.push(on);
             self.lose(now);
         }

@@ -92,7 +92,8 @@ impl Model {
         self.rest_heartbeat(now);
         let editor = hello.editor_instance_id.map(|id| id.0);
         let session = hello.plugin_session_id.map(|id| id.0);
-        let gone = differs(&self.named.0, &editor) || differs(&self.named.1, &session);
+        let another_editor = differs(&self.named.0, &editor);
+        let gone = another_editor || differs(&self.named.1, &session);
         self.named = (editor.or(self.named.0.take()), session.or(self.named.1.take()));
         if let Lane::Kept { .. } = self.lane {
             self.seen.mark("a new session freed the lane");
@@ -101,7 +102,22 @@ impl Model {
         if gone {
             self.give_up_trip(ErrorCode::UnityDisconnected);
         }
+        if another_editor {
+            self.lose_jobs();
+        }
         Ok(())
+    }
+
+    /// Another Editor knows none of them.
+    fn lose_jobs(&mut self) {
+        self.owed.retain(|owed| matches!(owed, Owed::Job(_)));
+        for job in 0..self.jobs.len() {
+            let life = self.jobs.get(job).map(|job| &job.state);
+            if matches!(life, Some(JobLife::Running { .. })) {
+                self.seen.mark("a job was lost with its Editor");
+                self.ending.push((job, JobState::Failed, Some(ErrorCode::JobNotFound)));
+            }
+        }
     }
 
     // Frames to Unity.

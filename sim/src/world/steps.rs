@@ -130,7 +130,8 @@ impl<S: Core> World<S> {
             self.ledger.came_back(client);
         }
         self.model.on_not_sent(self.now, on, &frame);
-        self.handle(Event::UnityNotSent { on, frame })
+        self.handle(Event::UnityNotSent { on, frame })?;
+        self.closed(on, ClosedBy::Anyone) // As a socket does that has given back what it had.
     }
 }
 

@@ -104,6 +104,7 @@ impl ExecutionCoordinator {
     fn on_submit_answer(&mut self, now: Timestamp, trip: &Trip, job: JobId, answer: UnityAnswer) {
         let failure = match answer {
             UnityAnswer::Accepted(unity_id) => {
+                self.lose_namesakes(&unity_id);
                 let sent_at = trip.sent_at;
                 return self.jobs.on_accepted(now, job, unity_id, sent_at, &self.limits);
             }
@@ -245,15 +246,16 @@ impl ExecutionCoordinator {
     }
 
     /// Not a byte of the frame was written: its owner is back where it was, and the session is as
-    /// good as gone, though nobody has said so yet.
+    /// good as gone, though nobody has said so yet. If the frame is nobody's, the request in the lane may
+    /// be about to come back too: the end of the session is what its socket says after that.
     pub(super) fn on_not_sent(&mut self, now: Timestamp, on: ConnectionId, frame: ToUnity) {
         if request_id_of(&frame).is_some_and(|id| self.scheduler.holds(id)) {
             self.return_frame(now, frame);
+            if self.link.role(on) == Role::Session {
+                self.end_session(now, on, SessionEnd::NotWritable);
+            }
         } else if let ToUnity::Cancel(frame) = frame {
             self.return_cancel(frame); // The loss of its session was reported first.
-        }
-        if self.link.role(on) == Role::Session {
-            self.end_session(now, on, SessionEnd::NotWritable);
         }
     }
 

@@ -198,6 +198,15 @@ impl ExecutionCoordinator {
         self.cancels.want(Intent::Orphan(id));
     }
 
+    /// Unity calls a new job this: whatever was called so before was in another Editor, which did not say
+    /// so, and must be neither asked about nor cancelled under a name that means something else now.
+    pub(super) fn lose_namesakes(&mut self, id: &UnityJobId) {
+        self.cancels.forget_orphan(id);
+        if let Some(namesake) = self.jobs.with_unity_id(id) {
+            self.fail_job(namesake, Failure::job_of_another_editor());
+        }
+    }
+
     /// A cancel that was not sent is owed again, whether or not its job has ended meanwhile.
     pub(super) fn return_cancel(&mut self, frame: WireCancel) {
         let Some(target) = frame.target_job_id else { return };

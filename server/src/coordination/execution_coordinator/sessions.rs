@@ -12,6 +12,7 @@ use super::super::ids::ConnectionId;
 use super::super::reconnect_controller::Verdict;
 use super::super::request_scheduler::{Lane, Purpose};
 use super::super::stores::connection::{Contender, Role};
+use super::super::stores::version::Memory;
 use super::super::time::Timestamp;
 use super::super::tool_catalog::{TOOLS, Tool};
 use super::ExecutionCoordinator;
@@ -118,19 +119,26 @@ impl ExecutionCoordinator {
         self.send(on, ToUnity::Hello(ServerHello { server_version }));
         let tools = TOOLS.iter().map(Tool::metadata).collect();
         self.send(on, ToUnity::Capability(Capability { tools }));
-        self.resume(now, adopted.memory_gone);
+        self.resume(now, adopted.memory);
     }
 
     /// What Unity was sent before: waits on, ends, or is asked about.
-    fn resume(&mut self, now: Timestamp, memory_gone: bool) {
+    fn resume(&mut self, now: Timestamp, memory: Memory) {
         if self.scheduler.kept().is_some() {
             self.scheduler.free_lane(); // Its caller was answered; a new session starts clean.
         }
-        if memory_gone {
+        if memory != Memory::Same {
             self.give_up_trip(now, Failure::memory_gone());
         }
+        if memory == Memory::AnotherEditor {
+            self.cancels.forget_orphans();
+        }
         for job in self.jobs.running() {
-            self.poll_soon(job);
+            match memory {
+                // It is not asked: a job of its own may have the same name.
+                Memory::AnotherEditor => self.fail_job(job, Failure::job_of_another_editor()),
+                Memory::Same | Memory::Reloaded => self.poll_soon(job),
+            }
         }
     }
 

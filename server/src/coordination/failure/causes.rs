@@ -211,6 +211,11 @@ impl Failure {
         Self { unity: Some(Box::new(unity)), ..failure }
     }
 
+    pub(crate) fn job_of_another_editor() -> Self {
+        let message = "The Editor that ran the job has ended or was replaced by another, so nobody can say how the job ended; look at the Editor, then run the tests again.";
+        Self::new(ErrorCode::JobNotFound, message).unknown()
+    }
+
     /// An accepted job ended with an error: it was accepted, so nobody can say that it never ran.
     pub(crate) fn job_error(unity: ErrorBody) -> Self {
         let failure = Self::refused(unity);

@@ -10,13 +10,27 @@ pub(crate) struct VersionStore {
     plugin_session_id: Option<PluginSessionId>,
 }
 
+/// What a hello shows about the plugin of the session before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Memory {
+    /// It is the same, as far as is known.
+    Same,
+    /// The domain was reloaded: requests are gone, jobs are kept.
+    Reloaded,
+    /// Another Editor: it knows nothing, and what it calls its jobs means nothing to the one before.
+    AnotherEditor,
+}
+
 impl VersionStore {
-    /// Records a hello; true if it shows that the plugin's memory is another one than before.
-    pub(crate) fn record(&mut self, hello: &PluginHello) -> bool {
+    pub(crate) fn record(&mut self, hello: &PluginHello) -> Memory {
         self.plugin_version = Some(hello.plugin_version.clone());
         let another_editor = replace(&mut self.editor_instance_id, &hello.editor_instance_id);
         let another_session = replace(&mut self.plugin_session_id, &hello.plugin_session_id);
-        another_editor || another_session
+        match (another_editor, another_session) {
+            (true, _) => Memory::AnotherEditor,
+            (false, true) => Memory::Reloaded,
+            (false, false) => Memory::Same,
+        }
     }
 
     pub(crate) fn clear_version(&mut self) {
