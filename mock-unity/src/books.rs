@@ -12,6 +12,8 @@ pub struct Books {
     pub executed: Vec<Execution>,
     /// Most requests that had arrived on one connection and were not answered.
     pub unanswered_max: usize,
+    /// Requests that arrived while an `execute` or `submit_job` of the same connection had no answer.
+    pub overlapping: Vec<RequestId>,
     /// Frames that are no message of the server.
     pub not_understood: u64,
 }

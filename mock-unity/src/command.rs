@@ -45,6 +45,8 @@ pub enum Misanswer {
     Never,
     Malformed,
     Oversize,
+    /// Among hundreds of frames that mean nothing.
+    Flood,
     WrongType,
     Misaddressed,
     Binary,
@@ -71,7 +73,7 @@ pub const WORDS: &[(&str, &str, &str)] = &[
     ("pong", "300ms | never", "how long a pong takes"),
     (
         "answer",
-        "late 3s | twice | never | malformed | oversize | wrong-type | misaddressed | binary | error CODE",
+        "late 3s | twice | never | malformed | oversize | flood | wrong-type | misaddressed | binary | error CODE",
         "spoil the next answer",
     ),
     ("job", "lost | STATE", "forget all jobs, or lie about the next status asked for"),
@@ -180,6 +182,7 @@ fn misanswer(rest: &str) -> Result<Misanswer, String> {
         ("never", "") => Misanswer::Never,
         ("malformed", "") => Misanswer::Malformed,
         ("oversize", "") => Misanswer::Oversize,
+        ("flood", "") => Misanswer::Flood,
         ("wrong-type", "") => Misanswer::WrongType,
         ("misaddressed", "") => Misanswer::Misaddressed,
         ("binary", "") => Misanswer::Binary,

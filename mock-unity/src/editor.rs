@@ -6,7 +6,7 @@ mod jobs;
 mod link;
 mod orders;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use protocol::{JobState, RequestId, ToUnity};
@@ -66,8 +66,8 @@ pub struct MockEditor {
     later: Vec<(Duration, Later)>,
     /// Answers that wait for a connection that is welcome.
     unsent: Vec<Answer>,
-    /// Requests of this connection without an answer.
-    unanswered: BTreeSet<RequestId>,
+    /// Requests of this connection without an answer, and whether they do something in Unity.
+    unanswered: BTreeMap<RequestId, bool>,
     /// Since when the main thread gets to nothing.
     stopped_at: Option<Duration>,
     spoilt: VecDeque<Misanswer>,
@@ -164,7 +164,7 @@ impl MockEditor {
             working: None,
             later: Vec::new(),
             unsent: Vec::new(),
-            unanswered: BTreeSet::new(),
+            unanswered: BTreeMap::new(),
             stopped_at: None,
             spoilt: VecDeque::new(),
             lie: None,

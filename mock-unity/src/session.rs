@@ -10,13 +10,16 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_tungstenite::tungstenite::Message;
-use tokio_tungstenite::{WebSocketStream, client_async};
+use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 
 use crate::command::Command;
 use crate::editor::{Input, MockEditor, Output};
 
 /// How long the network may take for one thing.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// Frames of the server are small, and simulations open many sockets.
+const READ_BUFFER: usize = 8 * 1024;
 /// How long a close may take.
 const CLOSE_MAX: Duration = Duration::from_secs(1);
 
@@ -207,7 +210,9 @@ where
         let url = format!("ws://127.0.0.1:{}/unity", self.port);
         let attempt = async {
             let stream = (self.dial)().await.map_err(|error| error.to_string())?;
-            let (socket, _) = client_async(url, stream).await.map_err(|error| error.to_string())?;
+            let config = WebSocketConfig::default().read_buffer_size(READ_BUFFER);
+            let upgrade = client_async_with_config(url, stream, Some(config));
+            let (socket, _) = upgrade.await.map_err(|error| error.to_string())?;
             Ok::<_, String>(socket)
         };
         let attempt = timeout(PATIENCE, attempt).await;

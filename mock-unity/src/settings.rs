@@ -26,6 +26,8 @@ pub struct Settings {
     pub reconnect: Reconnect,
     /// A server that says nothing for so long, pings included, is given up; `None` waits for ever.
     pub idle_timeout: Option<Duration>,
+    /// Bytes of an answer that is too large.
+    pub oversize: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +69,7 @@ impl Default for Settings {
             suite: Suite::sample(),
             reconnect: Reconnect::Forever,
             idle_timeout: None,
+            oversize: 17 * 1024 * 1024, // Larger than any server takes.
         }
     }
 }

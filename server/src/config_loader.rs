@@ -144,7 +144,7 @@ const SETTINGS: [Setting; 11] = [
 
 /// The effective configuration: a flag counts more than the file, the file more than the default.
 pub fn load(flags: &RawFlags, directory: &Path) -> Result<Config, ConfigError> {
-    let mut config = defaults();
+    let mut config = Config::default();
     let mut given: Vec<(&'static str, Source)> = Vec::new();
     if let Some(ConfigFile { path, fields }) = read_file(flags, directory)? {
         check_schema_version(&path, &fields)?;
@@ -161,16 +161,23 @@ pub fn load(flags: &RawFlags, directory: &Path) -> Result<Config, ConfigError> {
     Ok(config)
 }
 
-fn defaults() -> Config {
-    Config {
-        port: 8_091,
-        limits: Limits::default(),
-        allowed_origins: Vec::new(),
-        sources: Vec::new(),
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            port: 8_091,
+            limits: Limits::default(),
+            allowed_origins: Vec::new(),
+            sources: Vec::new(),
+        }
     }
 }
 
 impl Config {
+    /// Every number that can be set, by its name.
+    pub fn numbers(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
+        SETTINGS.iter().map(|setting| (setting.name, (setting.get)(self)))
+    }
+
     /// Every value and where it came from, one line each.
     pub fn describe(&self) -> String {
         let lines = self.sources.iter().map(|(name, value, source)| match source {
@@ -191,7 +198,7 @@ fn sources(
         last.map_or(Source::Default, |(_, source)| source.clone())
     };
     let origins = Json::from(config.allowed_origins.clone()).to_string();
-    let numbers = SETTINGS.iter().map(|setting| (setting.name, (setting.get)(config).to_string()));
+    let numbers = config.numbers().map(|(name, value)| (name, value.to_string()));
     let all = numbers.chain([(ORIGINS, origins)]);
     all.map(|(name, value)| (name, value, source(name))).collect()
 }
@@ -326,7 +333,7 @@ impl SettingFlag {
 
 /// Every setting can be typed.
 pub fn setting_flags() -> impl Iterator<Item = SettingFlag> {
-    let defaults = defaults();
+    let defaults = Config::default();
     let numbers = SETTINGS.iter().map(move |setting| SettingFlag {
         setting: setting.name,
         name: flag_name(setting.name),

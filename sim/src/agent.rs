@@ -17,8 +17,8 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use crate::http_client::HttpClient;
-use crate::net::{self, Machine};
 use crate::scenario::{Call, Speaks, Via};
+use crate::stage::{self, Machine};
 
 /// How often an agent tries again to begin a conversation, and how long it waits in between.
 const JOIN_ATTEMPTS: u32 = 10;
@@ -87,7 +87,7 @@ impl Diary {
             .is_some_and(|entry| !entry.told.is_empty() || entry.taken_back.is_some())
     }
 
-    fn write(&self, label: &str, change: impl FnOnce(&mut Entry)) {
+    pub(crate) fn write(&self, label: &str, change: impl FnOnce(&mut Entry)) {
         change(self.lock().entries.entry(label.to_owned()).or_default());
     }
 
@@ -95,13 +95,13 @@ impl Diary {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn told(&self, label: &str, told: Told) {
-        self.write(label, |entry| entry.told.push((net::now(), told)));
+    pub(crate) fn told(&self, label: &str, told: Told) {
+        self.write(label, |entry| entry.told.push((stage::now(), told)));
     }
 }
 
 /// Plays until the end of the simulation.
-pub(crate) async fn play(part: Part, machine: Machine, diary: Diary) {
+pub(crate) async fn play<M: Machine>(part: Part, machine: M, diary: Diary) {
     let started = Instant::now();
     sleep_until(started + part.joins).await;
     let mut joined = join(&part, &machine).await;
@@ -120,7 +120,7 @@ pub(crate) async fn play(part: Part, machine: Machine, diary: Diary) {
         sleep_until(started + at).await;
         match act {
             Act::Call(call) => {
-                diary.write(&call.label, |entry| entry.called = Some(net::now()));
+                diary.write(&call.label, |entry| entry.called = Some(stage::now()));
                 let Some(client) = client else {
                     let problem = joined.as_ref().err().cloned();
                     let problem = problem.unwrap_or_else(|| "the agent has left".to_owned());
@@ -146,7 +146,10 @@ pub(crate) async fn play(part: Part, machine: Machine, diary: Diary) {
     std::future::pending().await
 }
 
-async fn join(part: &Part, machine: &Machine) -> Result<RunningService<RoleClient, ()>, String> {
+async fn join<M: Machine>(
+    part: &Part,
+    machine: &M,
+) -> Result<RunningService<RoleClient, ()>, String> {
     let lifecycle = match part.speaks {
         Speaks::Modern => ClientLifecycleMode::Discover {
             preferred_versions: vec![ProtocolVersion::V_2026_07_28],
@@ -155,7 +158,7 @@ async fn join(part: &Part, machine: &Machine) -> Result<RunningService<RoleClien
     };
     let joined = match part.via {
         Via::Http => {
-            let client = HttpClient { machine: machine.clone(), port: part.port };
+            let client = HttpClient { network: machine.clone(), port: part.port };
             let config = StreamableHttpClientTransportConfig::with_uri("http://127.0.0.1/mcp");
             let transport = StreamableHttpClientTransport::with_client(client, config);
             ().serve_with_lifecycle(transport, lifecycle).await
@@ -187,7 +190,7 @@ async fn wait(
     tokio::select! {
         biased;
         () = back.cancelled() => {
-            diary.write(&label, |entry| entry.taken_back = Some(net::now()));
+            diary.write(&label, |entry| entry.taken_back = Some(stage::now()));
             // If it cannot be said, the server is gone, and the call with it.
             handle.cancel(None).await.unwrap_or_default();
         }

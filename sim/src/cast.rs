@@ -7,19 +7,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use mock_unity::{Books, MockEditor, session};
-use tokio::io::{ReadHalf, WriteHalf, split};
+use tokio::io::split;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use unity_mcp::Server;
 use unity_mcp::config_loader::Config;
-use unity_mcp::coordination::{Boot, ExecutionCoordinator};
-use unity_mcp::io::network::Network;
+use unity_mcp::coordination::Boot;
+use unity_mcp::io::network::Network as _;
 
 use crate::agent::{self, Act, Diary, Part};
-use crate::judged::{Judged, Verdicts};
+use crate::drowsy::{Drowsy, DrowsyStream};
+use crate::judged::Verdicts;
 use crate::log::Log;
-use crate::net::{Machine, Stage, Stream};
+use crate::planting::Planting;
 use crate::scenario::{Action, Editor, SERVER, Scenario, Via};
+use crate::stage::{self, Machine, Stage};
 
 /// What server and plugin call themselves, so that a release changes no trace.
 pub(crate) const VERSION: &str = "1.0.0";
@@ -31,6 +33,8 @@ pub(crate) struct Props {
     pub(crate) verdicts: Verdicts,
     pub(crate) diary: Diary,
     pub(crate) library: Library,
+    /// What is wrong with its servers.
+    pub(crate) planting: Planting,
     /// Stops the server that runs now.
     pub(crate) stop: Rc<RefCell<CancellationToken>>,
     /// Ends the Editors, so that their books can be read.
@@ -47,16 +51,17 @@ impl Library {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn add(&self, editor: &str, starts: Duration, books: Books) {
+    pub(crate) fn add(&self, editor: &str, starts: Duration, books: Books) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.insert(editor.to_owned(), (starts, books));
     }
 }
 
 impl Props {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(planting: Planting, log: Log) -> Self {
         Self {
-            log: Log::default(),
+            planting,
+            log,
             verdicts: Verdicts::default(),
             diary: Diary::default(),
             library: Library::default(),
@@ -67,7 +72,7 @@ impl Props {
     }
 
     /// Each start of a server has a name of its own.
-    fn next_boot(&self) -> Boot {
+    pub(crate) fn next_boot(&self) -> Boot {
         let mut starts = self.starts.borrow_mut();
         *starts += 1;
         let boot = Boot::new(&format!("s{starts}"));
@@ -77,7 +82,7 @@ impl Props {
 }
 
 /// Puts everybody on the stage.
-pub(crate) fn assemble(stage: &mut Stage, scenario: &Scenario, props: &Props) {
+pub(crate) fn assemble<S: Stage>(stage: &mut S, scenario: &Scenario, props: &Props) {
     let (config, cast, has_pipes) = (scenario.config.clone(), props.clone(), scenario.has_stdio());
     stage.host(SERVER, move |machine| {
         let stop = CancellationToken::new();
@@ -92,15 +97,10 @@ pub(crate) fn assemble(stage: &mut Stage, scenario: &Scenario, props: &Props) {
             serve(config.clone(), machine, true, host.clone(), stop, cast.clone())
         });
     }
-    for Editor { name, starts, settings } in &scenario.editors {
+    for editor in &scenario.editors {
+        let Editor { name, starts, settings } = editor;
         let mut mock = MockEditor::new(settings.clone());
-        for step in &scenario.steps {
-            if let Action::Unity { editor, command, .. } = &step.action
-                && editor == name
-            {
-                mock.plan(step.at.saturating_sub(*starts), None, command.clone());
-            }
-        }
+        scenario.instruct(editor, &mut mock);
         let (mock, port) = (RefCell::new(Some(mock)), scenario.config.port);
         let (name, starts, props) = (*name, *starts, props.clone());
         stage.host(name, move |machine| {
@@ -140,9 +140,9 @@ fn part_of(scenario: &Scenario, name: &str) -> Part {
     Part { joins, via, speaks, server, port: scenario.config.port, acts }
 }
 
-async fn serve(
+async fn serve<M: Machine>(
     config: Config,
-    machine: Machine,
+    machine: M,
     has_pipes: bool,
     host: String,
     stop: CancellationToken,
@@ -151,26 +151,24 @@ async fn serve(
     let mut pipes = None;
     if has_pipes {
         let Ok(stream) = machine.own_pipes().await else { return };
-        pipes = Some(split(stream));
+        pipes = Some(split(DrowsyStream::new(stream, props.planting.is_drowsy())));
     }
     let boot = props.next_boot();
-    let listener = machine.bind(config.port).await.ok();
-    let limits = config.limits.clone();
-    let core = ExecutionCoordinator::new(limits.clone(), boot, VERSION);
-    let core = Judged::new(core, limits, boot, props.verdicts, props.log.clone(), &host);
-    // The keep-alive of a stream goes by the real clock, and there is none here.
-    let (network, sse_keep_alive) = (machine, None);
+    let is_drowsy = props.planting.is_drowsy();
+    let network = Drowsy { network: machine, is_drowsy };
+    let listener = network.bind(config.port).await.ok();
+    let core = props.planting.core(&config.limits, boot, &props, &host);
+    let sse_keep_alive = None; // It goes by the real clock, and there is none here.
     let server = Server { config, core, boot, pid: 1, network, sse_keep_alive, listener, stop };
-    let pipes: Option<(ReadHalf<Stream>, WriteHalf<Stream>)> = pipes;
     server.run(pipes).await;
-    props.log.note(crate::net::now(), &host, "ended", String::new());
+    props.log.note(stage::now(), &host, "ended", String::new());
 }
 
-async fn play_unity(
+async fn play_unity<M: Machine>(
     editor: Option<MockEditor>,
     name: &str,
     starts: Duration,
-    machine: Machine,
+    machine: M,
     port: u16,
     props: Props,
 ) {

@@ -2,6 +2,7 @@
 //! the agents' diaries, the bytes on the wires and the books of the Editors; never by what the server
 //! says of itself.
 
+mod drops;
 mod promises;
 
 use std::collections::BTreeMap;

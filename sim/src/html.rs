@@ -128,7 +128,7 @@ struct Texts<'a>(Vec<&'a Line>);
 impl<'a> Texts<'a> {
     fn new(run: &'a Run) -> Self {
         let said = |line: &&Line| matches!(line.sign, Sign::In | Sign::Out);
-        Self(run.lines.iter().filter(said).collect())
+        Self(run.lines().iter().filter(said).collect())
     }
 
     /// `at`: when the server sent or received it.
@@ -159,13 +159,13 @@ fn notes(run: &Run, lanes: &[String]) -> Vec<Json> {
             json!({ "lane": lane, "at": millis(line.at), "text": format!("{} {}", line.what, line.fields) })
         })
     };
-    run.lines.iter().filter_map(note).collect()
+    run.lines().iter().filter_map(note).collect()
 }
 
 /// From when to when the network suffered, and between which lanes.
 fn faults(run: &Run, lanes: &[String]) -> Vec<Json> {
     let of_network = |line: &&Line| line.actor == NETWORK;
-    let lines: Vec<&Line> = run.lines.iter().filter(of_network).collect();
+    let lines: Vec<&Line> = run.lines().iter().filter(of_network).collect();
     let mut faults = Vec::new();
     for line in lines.iter().filter(|line| line.what == "suffers") {
         let ends = lines.iter().find(|other| {
@@ -188,7 +188,7 @@ fn faults(run: &Run, lanes: &[String]) -> Vec<Json> {
 /// Why calls would wait, on the lane of the server, and what each Editor says of itself.
 fn bands(run: &Run) -> Vec<Json> {
     let mut bands = Bands { open: BTreeMap::new(), done: Vec::new() };
-    for line in run.lines.iter().filter(|line| line.sign == Sign::Event) {
+    for line in run.lines().iter().filter(|line| line.sign == Sign::Event) {
         match line.what.as_str() {
             "state" => {
                 let reason = line.fields.split("waits_for=").nth(1).unwrap_or_default();
@@ -251,7 +251,7 @@ impl Bands {
 
 #[cfg(test)]
 mod tests {
-    use crate::run::run;
+    use crate::run::{Level, run};
     use crate::scenario::parse;
 
     #[test]
@@ -260,7 +260,7 @@ mod tests {
             "why: <a & b> {{data}}\nserver: { request_reconnect_wait_ms: 500 }\nsteps:\n  - { at: 1s, network: lose server->unity, for: 1s }\n  - { at: 1100ms, call: read_console, as: r1, with: { timeout_ms: 500 }, error: ERR_REQUEST_TIMEOUT, guarantee: unknown }\n  - { at: 3s, unity: compile 1s }\n  - { at: 3100ms, call: get_editor_state, as: s1, ok: {} }\nexpect: { executed: [] }\n",
         );
         let scenario = scenario.unwrap();
-        let page = super::page("topic::a_name", &scenario, &run(&scenario));
+        let page = super::page("topic::a_name", &scenario, &run(Level::Full, &scenario));
         assert!(page.contains("topic: a name") && page.contains("&lt;a &amp; b&gt; {{data}}"));
         assert!(page.contains("\"got\":null"), "a message was lost");
         assert!(page.contains("\"text\":\"lose server->unity\""));

@@ -22,11 +22,9 @@ use sse_stream::{Sse, SseStream};
 use tokio_util::task::AbortOnDropHandle;
 use unity_mcp::io::network::Network;
 
-use crate::net::Machine;
-
 #[derive(Clone)]
-pub(crate) struct HttpClient {
-    pub(crate) machine: Machine,
+pub(crate) struct HttpClient<N> {
+    pub(crate) network: N,
     pub(crate) port: u16,
 }
 
@@ -46,14 +44,14 @@ fn lost(error: impl fmt::Display) -> StreamableHttpError<Lost> {
     StreamableHttpError::Client(Lost(error.to_string()))
 }
 
-impl HttpClient {
+impl<N: Network> HttpClient<N> {
     /// Dropping the handle closes the connection, which is how a request is taken back.
     async fn send(
         &self,
         body: String,
         headers: HashMap<HeaderName, HeaderValue>,
     ) -> Result<(Response<Incoming>, AbortOnDropHandle<()>), StreamableHttpError<Lost>> {
-        let stream = self.machine.connect(self.port).await.map_err(lost)?;
+        let stream = self.network.connect(self.port).await.map_err(lost)?;
         let (mut sender, connection) =
             http1::handshake(TokioIo::new(stream)).await.map_err(lost)?;
         let connection = tokio::spawn(async move { connection.await.unwrap_or_default() });
@@ -74,7 +72,7 @@ impl HttpClient {
     }
 }
 
-impl StreamableHttpClient for HttpClient {
+impl<N: Network> StreamableHttpClient for HttpClient<N> {
     type Error = Lost;
 
     async fn post_message(

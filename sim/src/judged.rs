@@ -4,16 +4,18 @@
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use protocol::EditorState;
 use unity_mcp::coordination::{
-    Boot, CallId, Deadline, EditorReport, Effect, Event, Limits, Request, Timestamp, ValidCall, Why,
+    Boot, CallId, Deadline, EditorReport, Effect, Event, Limits, Reason, Request, ServerState,
+    Timestamp, ValidCall, Why,
 };
 use unity_mcp::io::event_loop::Core;
 use unity_mcp::io::rendering;
 
 use crate::log::Log;
 use crate::model::{Ask, Millis, Model};
-use crate::net;
 use crate::seen::Seen;
+use crate::stage;
 
 /// Deadlines at one moment before time is said to stand still.
 const ROUNDS_MAX: u32 = 1_000;
@@ -44,8 +46,11 @@ pub(crate) struct Judged<C> {
     /// Where the state that agents can ask for is written down.
     log: Log,
     host: String,
-    state: String,
+    state: Option<State>,
 }
+
+/// What `get_editor_state` says of server and Editor, and why a call would wait.
+type State = (ServerState, Option<EditorState>, Option<Reason>);
 
 impl<C: Core> Judged<C> {
     pub(crate) fn new(
@@ -57,7 +62,7 @@ impl<C: Core> Judged<C> {
         host: &str,
     ) -> Self {
         let model = Some(Model::new(limits, boot));
-        Self { core, model, verdicts, log, host: host.to_owned(), state: String::new() }
+        Self { core, model, verdicts, log, host: host.to_owned(), state: None }
     }
 
     fn decide(&mut self, now: Timestamp, event: Event) -> Vec<Effect> {
@@ -127,16 +132,19 @@ impl<C: Core> Judged<C> {
 
     /// What `get_editor_state` would say, if it says something new.
     fn note_state(&mut self, now: Timestamp) {
+        if self.log.is_brief {
+            return;
+        }
         let report = self.core.editor_report(now);
-        let reason = report.waiting_reason.map_or("nothing", rendering::reason);
-        let state = format!(
-            "{} editor={} waits_for={reason}",
-            rendering::server_state(report.server_state),
-            rendering::editor_state(report.editor_state),
-        );
-        if state != self.state {
-            self.log.note(net::now(), &self.host, "state", state.clone());
-            self.state = state;
+        let state = (report.server_state, report.editor_state, report.waiting_reason);
+        if self.state.replace(state) != Some(state) {
+            let shown = format!(
+                "{} editor={} waits_for={}",
+                rendering::server_state(report.server_state),
+                rendering::editor_state(report.editor_state),
+                report.waiting_reason.map_or("nothing", rendering::reason),
+            );
+            self.log.note(stage::now(), &self.host, "state", shown);
         }
     }
 }

@@ -36,6 +36,10 @@ impl Ledger {
         self.taken_back.insert(call);
     }
 
+    pub(crate) fn was_handed(&self, call: &str) -> bool {
+        self.handed.contains(call)
+    }
+
     pub(crate) fn is_closed(&self, call: &str) -> bool {
         self.answered.contains(call) || self.taken_back.contains(call)
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use protocol::Json;
 
-use crate::net;
+use crate::stage;
 
 /// One connection between two hosts.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,12 +58,20 @@ pub(crate) enum Message {
 
 /// Shared by everything that happens in one simulation.
 #[derive(Clone, Default)]
-pub(crate) struct Log(Arc<Mutex<Vec<Record>>>);
+pub(crate) struct Log {
+    records: Arc<Mutex<Vec<Record>>>,
+    /// Only what judges need: the server's end of every wire and what Unity says, without heartbeats.
+    pub(crate) is_brief: bool,
+}
 
 impl Log {
+    pub(crate) fn brief() -> Self {
+        Self { is_brief: true, ..Self::default() }
+    }
+
     pub(crate) fn crossing(&self, host: &str, wire: &Wire, crossing: Crossing) {
         let what = What::Crossing { host: host.to_owned(), wire: wire.clone(), crossing };
-        self.add(net::now(), what);
+        self.add(stage::now(), what);
     }
 
     pub(crate) fn note(&self, at: Duration, actor: &str, kind: &'static str, text: String) {
@@ -72,10 +80,10 @@ impl Log {
 
     /// Everything so far; what comes later is of another run.
     pub(crate) fn take(&self) -> Vec<Record> {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.records.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn add(&self, at: Duration, what: What) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(Record { at, what });
+        self.records.lock().unwrap_or_else(PoisonError::into_inner).push(Record { at, what });
     }
 }

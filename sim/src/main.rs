@@ -1,4 +1,4 @@
-//! The sim program: random schedules against the core, as many as one likes.
+//! The sim program: scenarios, the swarm, and random schedules against the core.
 
 #![expect(
     clippy::print_stdout,
@@ -6,22 +6,21 @@
     reason = "a program speaks on its standard output"
 )]
 
+mod canary;
 mod figures;
+mod progress;
 mod scenes;
+mod schedules;
 mod swarm;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
-use std::time::Instant;
 
 use clap::{Parser, Subcommand};
-use sim::planted::Fault;
-use sim::schedule::Schedule;
-use sim::world::{self, Judge, Report, Violation};
+use sim::run::Level;
+use swarm::Extent;
 
-/// Random schedules of agents, Unity and time against the core of unity-mcp.
+/// Simulations of unity-mcp: scenarios, random plans at three levels, random schedules against the core.
 #[derive(Parser)]
 #[command(
     version,
@@ -42,6 +41,9 @@ enum Command {
         /// In place of each scenario's own seed.
         #[arg(long)]
         seed: Option<u64>,
+        /// How much of the world is simulated.
+        #[arg(long, value_enum, default_value_t = Level::Full)]
+        level: Level,
         /// Print what crossed the wires.
         #[arg(long)]
         trace: bool,
@@ -72,10 +74,13 @@ enum Command {
     },
     /// Say what is wrong in scenario files, and where.
     Validate { what: Option<String> },
-    /// Run random plans against the whole server.
+    /// Run random plans, check every promise, and shrink what breaks one.
     Swarm {
+        /// How much of the world is simulated.
+        #[arg(long, value_enum, default_value_t = Level::Core)]
+        level: Level,
         /// How many plans.
-        #[arg(long, default_value_t = 200)]
+        #[arg(long, default_value_t = 10_000)]
         seeds: u64,
         /// The first seed; each plan has the next one.
         #[arg(long, default_value_t = 0)]
@@ -84,8 +89,22 @@ enum Command {
         #[arg(long)]
         minutes: Option<u64>,
     },
+    /// Plant each fault and count the plans until it is found.
+    Canary {
+        /// The first seed.
+        #[arg(long, default_value_t = 0)]
+        from: u64,
+        /// At the full level too, which takes minutes.
+        #[arg(long)]
+        full: bool,
+    },
     /// Print the plan of a seed, as a scenario that `run` takes.
-    Plan { seed: u64 },
+    Plan {
+        seed: u64,
+        /// Print what comes of it at this level instead.
+        #[arg(long, value_enum)]
+        run: Option<Level>,
+    },
     /// Run schedules and check every promise of the contract.
     Model {
         /// How many schedules.
@@ -104,12 +123,6 @@ enum Command {
         #[arg(long, default_value_t = 100)]
         steps: usize,
     },
-    /// Plant each fault and count the schedules until it is found.
-    Planted {
-        /// Give up after so many schedules.
-        #[arg(long, default_value_t = 2_000)]
-        schedules: u64,
-    },
     /// Measure how fast the core is, and how its cost grows.
     Figures,
 }
@@ -117,138 +130,20 @@ enum Command {
 fn main() -> ExitCode {
     match Arguments::parse().command {
         Command::List => scenes::list(),
-        Command::Run { what, seed, trace } => scenes::play(what.as_deref(), seed, trace),
+        Command::Run { what, seed, level, trace } => {
+            scenes::play(level, what.as_deref(), seed, trace)
+        }
         Command::Meta { seeds } => scenes::meta(seeds),
         Command::Tell { seed, reverse } => scenes::tell(seed, reverse),
         Command::Html { what, output, seed } => scenes::draw(&what, seed, &output),
         Command::Validate { what } => scenes::validate(what.as_deref()),
-        Command::Swarm { seeds, from, minutes } => swarm::swarm(seeds, from, minutes),
-        Command::Plan { seed } => swarm::show(seed),
-        Command::Model { schedules, from, steps } => model(schedules, from, steps),
-        Command::Replay { seed, steps } => replay(seed, steps),
-        Command::Planted { schedules } => planted(schedules),
+        Command::Swarm { level, seeds, from, minutes } => {
+            swarm::swarm(Extent { level, seeds, from, minutes })
+        }
+        Command::Canary { from, full } => canary::canary(from, full),
+        Command::Plan { seed, run } => swarm::show(seed, run),
+        Command::Model { schedules, from, steps } => schedules::model(schedules, from, steps),
+        Command::Replay { seed, steps } => schedules::replay(seed, steps),
         Command::Figures => figures::print(),
     }
-}
-
-fn model(schedules: u64, from: u64, steps: usize) -> ExitCode {
-    let begin = Instant::now();
-    let workers = thread::available_parallelism().map_or(1, |count| count.get() as u64);
-    let done = AtomicU64::new(0);
-    let results: Vec<Result<Report, (u64, Box<Violation>)>> = thread::scope(|scope| {
-        let shares: Vec<_> = (0..workers)
-            .map(|worker| {
-                let done = &done;
-                scope.spawn(move || share(from + worker, from + schedules, workers, steps, done))
-            })
-            .collect();
-        scope.spawn(|| show_progress(&done, schedules));
-        let joined = shares.into_iter().map(thread::ScopedJoinHandle::join);
-        let results = joined.flatten().collect();
-        done.store(schedules, Ordering::Relaxed); // Ends the progress, also after a violation.
-        results
-    });
-    let mut total = Report::default();
-    for result in results {
-        match result {
-            Ok(report) => total.add(&report),
-            Err((seed, violation)) => return show_violation(seed, steps, &violation),
-        }
-    }
-    let elapsed = begin.elapsed().as_secs_f64();
-    println!(
-        "{schedules} schedules, {} events, {} calls, {:.1} days simulated in {elapsed:.1} s",
-        total.events,
-        total.calls,
-        total.simulated as f64 / 86_400_000.0,
-    );
-    for (what, count) in total.seen.counts() {
-        println!("{count:>12}  {what}");
-    }
-    let missing = total.seen.missing();
-    if missing.is_empty() {
-        println!("no promise was broken");
-        ExitCode::SUCCESS
-    } else {
-        println!("never seen, so the run proves nothing about it: {}", missing.join("; "));
-        ExitCode::FAILURE
-    }
-}
-
-/// Every `stride`th seed from `first` on.
-fn share(
-    first: u64,
-    end: u64,
-    stride: u64,
-    steps: usize,
-    done: &AtomicU64,
-) -> Result<Report, (u64, Box<Violation>)> {
-    let mut total = Report::default();
-    let mut seed = first;
-    while seed < end {
-        let report =
-            world::run(&Schedule::from_seed(seed, steps), Judge::ModelAndBooks, world::genuine);
-        total.add(&report.map_err(|violation| (seed, violation))?);
-        done.fetch_add(1, Ordering::Relaxed);
-        seed += stride;
-    }
-    Ok(total)
-}
-
-/// One line a second while there is something left to do.
-fn show_progress(done: &AtomicU64, schedules: u64) {
-    let mut waited = 0;
-    while done.load(Ordering::Relaxed) < schedules {
-        thread::sleep(std::time::Duration::from_millis(50));
-        waited += 1;
-        if waited % 20 == 0 {
-            println!("{} of {schedules} schedules", done.load(Ordering::Relaxed));
-        }
-    }
-}
-
-fn show_violation(seed: u64, steps: usize, violation: &Violation) -> ExitCode {
-    for line in &violation.history {
-        println!("{line}");
-    }
-    println!("at {} ms, step {}: {}", violation.at, violation.step, violation.what);
-    println!("replay: cargo run --profile sim -p sim -- replay {seed} --steps {steps}");
-    ExitCode::FAILURE
-}
-
-fn replay(seed: u64, steps: usize) -> ExitCode {
-    match world::tell(&Schedule::from_seed(seed, steps), world::genuine) {
-        Ok(history) => {
-            history.iter().for_each(|line| println!("{line}"));
-            println!("no promise was broken");
-            ExitCode::SUCCESS
-        }
-        Err(violation) => show_violation(seed, steps, &violation),
-    }
-}
-
-fn planted(schedules: u64) -> ExitCode {
-    let mut all_found = true;
-    for fault in Fault::ALL {
-        let found = (0..schedules).find_map(|seed| {
-            let schedule = Schedule::from_seed(seed, 100);
-            let violation =
-                world::run(&schedule, Judge::ModelAndBooks, |limits| fault.plant(limits)).err()?;
-            Some((seed + 1, violation.what))
-        });
-        match found {
-            Some((count, what)) => {
-                println!(
-                    "{count:>6}  {}: {}",
-                    fault.name(),
-                    what.chars().take(90).collect::<String>()
-                );
-            }
-            None => {
-                all_found = false;
-                println!("NEVER   {}", fault.name());
-            }
-        }
-    }
-    if all_found { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -16,6 +16,7 @@ use unity_mcp::io::network::{Accepted, Listener, Network};
 
 use crate::closing_order::{ClosesLast, ClosingOrder};
 use crate::log::{Log, Wire};
+use crate::stage::{self, Clock, Fault, Stage};
 use crate::wiretap::{Place, Wiretap};
 
 /// Where a program that speaks over pipes gets them; nobody else's port has this number.
@@ -25,28 +26,16 @@ const TICK: Duration = Duration::from_millis(1);
 
 pub(crate) type Stream = Wiretap<TcpStream>;
 
-/// Hosts, links and time.
-pub(crate) struct Stage {
+/// Hosts, links and time, a tick at a time.
+pub(crate) struct Turmoil {
     sim: turmoil::Sim<'static>,
     machine: Machine,
 }
 
-/// What the network between two hosts can suffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
-    /// Everything is lost, and connections that lose something never recover.
-    Partition,
-    /// Everything is late: it arrives when the fault ends.
-    Hold,
-    /// What goes from the first host to the second is lost.
-    Lose,
-    /// Everything takes this long.
-    Latency(Duration),
-}
-
-impl Stage {
+impl Turmoil {
     /// `latency` is the way of every message in every direction.
     pub(crate) fn new(seed: u64, latency: Duration, log: Log) -> Self {
+        Clock::Turmoil.use_it();
         let sim = turmoil::Builder::new()
             .rng_seed(seed)
             .epoch(UNIX_EPOCH)
@@ -58,9 +47,12 @@ impl Stage {
             .build();
         Self { sim, machine: Machine { host: String::new(), shared: Arc::default(), log } }
     }
+}
 
-    /// `software` runs on it now, and anew after each `start`.
-    pub(crate) fn host<F, R>(&mut self, name: &str, software: F)
+impl Stage for Turmoil {
+    type Machine = Machine;
+
+    fn host<F, R>(&mut self, name: &str, software: F)
     where
         F: Fn(Machine) -> R + 'static,
         R: Future<Output = ()> + 'static,
@@ -77,17 +69,16 @@ impl Stage {
         });
     }
 
-    /// Lets one tick pass.
-    pub(crate) fn step(&mut self) -> Result<(), String> {
+    /// One tick, which is never too much.
+    fn step(&mut self, _until: Duration) -> Result<(), String> {
         self.sim.step().map(drop).map_err(|error| error.to_string())
     }
 
-    pub(crate) fn elapsed(&self) -> Duration {
+    fn elapsed(&self) -> Duration {
         self.sim.elapsed()
     }
 
-    /// The program on the host is killed; the system closes its sockets.
-    pub(crate) fn crash(&mut self, host: &str) {
+    fn crash(&mut self, host: &str) {
         if !self.sim.is_host_running(host) {
             return;
         }
@@ -95,12 +86,12 @@ impl Stage {
         self.sim.crash(host);
     }
 
-    pub(crate) fn start(&mut self, host: &str) {
+    fn start(&mut self, host: &str) {
         self.crash(host);
         self.sim.bounce(host);
     }
 
-    pub(crate) fn break_link(&mut self, fault: Fault, from: &str, to: &str) {
+    fn break_link(&mut self, fault: Fault, from: &str, to: &str) {
         match fault {
             Fault::Partition => self.sim.partition(from, to),
             Fault::Hold => self.sim.hold(from, to),
@@ -109,8 +100,7 @@ impl Stage {
         }
     }
 
-    /// `usual` is the latency without a fault.
-    pub(crate) fn mend_link(&mut self, fault: Fault, from: &str, to: &str, usual: Duration) {
+    fn mend_link(&mut self, fault: Fault, from: &str, to: &str, usual: Duration) {
         match fault {
             Fault::Partition => self.sim.repair(from, to),
             Fault::Hold => self.sim.release(from, to),
@@ -120,8 +110,8 @@ impl Stage {
     }
 }
 
-/// Virtual time since the start, wherever it is asked.
-pub(crate) fn now() -> Duration {
+/// Virtual time since the start, on any host.
+pub(crate) fn elapsed() -> Duration {
     turmoil::sim_elapsed().unwrap_or_default()
 }
 
@@ -140,20 +130,20 @@ struct Shared {
     closing: BTreeMap<String, ClosingOrder>,
 }
 
-impl Machine {
-    /// The pipes of a program on this host, once somebody has started it.
-    pub(crate) async fn own_pipes(&self) -> io::Result<Stream> {
+impl stage::Machine for Machine {
+    async fn own_pipes(&self) -> io::Result<Stream> {
         let (stream, from) = TcpListener::bind(("0.0.0.0", PIPES)).await?.accept().await?;
         Ok(Wiretap::lines(stream, self.place(self.wire_from(from))))
     }
 
-    /// Starts the program on `host` and holds its pipes.
-    pub(crate) async fn pipes_of(&self, host: &str) -> io::Result<Stream> {
+    async fn pipes_of(&self, host: &str) -> io::Result<Stream> {
         let stream = TcpStream::connect((host, PIPES)).await?;
         let wire = self.wire_to(host, &stream)?;
         Ok(Wiretap::lines(stream, self.place(wire)))
     }
+}
 
+impl Machine {
     fn wire_to(&self, host: &str, stream: &TcpStream) -> io::Result<Wire> {
         let number = stream.local_addr()?.port();
         Ok(Wire { client: self.host.clone(), server: host.to_owned(), number })
@@ -238,17 +228,19 @@ mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::time::Duration;
 
-    use super::Stage;
+    use super::Turmoil;
     use crate::log::Log;
+    use crate::stage::Stage;
 
     #[test]
     fn a_panic_in_a_task_of_a_program_does_not_pass_unseen() {
-        let mut stage = Stage::new(1, Duration::from_millis(1), Log::default());
+        let mut stage = Turmoil::new(1, Duration::from_millis(1), Log::default());
         stage.host("server", |_| async {
             tokio::spawn(async { panic!("as asked for") });
             std::future::pending().await
         });
-        let stepped = catch_unwind(AssertUnwindSafe(|| stage.step().and_then(|()| stage.step())));
+        let mut step = || stage.step(Duration::MAX);
+        let stepped = catch_unwind(AssertUnwindSafe(|| step().and_then(|()| step())));
         assert!(!matches!(stepped, Ok(Ok(()))));
     }
 }

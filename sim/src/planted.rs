@@ -12,7 +12,6 @@ use unity_mcp::coordination::{
 use unity_mcp::io::event_loop::Core;
 
 use crate::fake_unity::{console, result};
-use crate::world::genuine;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
@@ -93,8 +92,12 @@ impl Fault {
         }
     }
 
-    /// A genuine core with this fault around it.
-    pub fn plant(self, limits: &Limits) -> Planted {
+    /// A genuine core, which `make` makes, with this fault around it.
+    pub fn plant(
+        self,
+        limits: &Limits,
+        make: impl FnOnce(&Limits) -> ExecutionCoordinator,
+    ) -> Planted {
         let mut limits = limits.clone();
         match self {
             Self::QueueOneTooMany => limits.queue_max += 1,
@@ -106,7 +109,7 @@ impl Fault {
         }
         Planted {
             fault: self,
-            core: genuine(&limits),
+            core: make(&limits),
             last_execute: None,
             last_seq: 0,
             held: VecDeque::new(),

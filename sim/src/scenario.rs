@@ -1,23 +1,26 @@
 //! Scenario: what agents, Unity, the network and the server do at which time, and what must come of it.
 //! A YAML file: `file` says what may be written,
-//! `reading` reads it, `checking` sees what goes together.
+//! `reading` reads it, `checking` sees what goes together, `writing` writes one.
 
 mod checking;
 mod file;
 mod reading;
 mod words;
+mod writing;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use mock_unity::{Command, Settings};
+use mock_unity::{Command, MockEditor, Settings};
 use protocol::{Json, Map};
 use unity_mcp::config_loader::Config;
 
-use crate::net::Fault;
+use crate::stage::Fault;
 
 pub use file::schema;
 pub use reading::parse;
+pub(crate) use reading::uniform_suite;
+pub(crate) use words::network_words;
 
 /// The names that are taken by what every scenario has.
 pub const SERVER: &str = "server";
@@ -28,7 +31,7 @@ pub const NETWORK: &str = "network";
 /// The one agent of a scenario that names none.
 pub const AGENT: &str = "agent";
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Scenario {
     pub why: String,
     pub seed: u64,
@@ -45,14 +48,14 @@ pub struct Scenario {
     pub executed_once: Vec<String>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Editor {
     pub name: &'static str,
     pub starts: Duration,
     pub settings: Settings,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Agent {
     pub joins: Duration,
     pub via: Via,
@@ -85,7 +88,7 @@ pub struct Place {
     pub column: u64,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Step {
     pub at: Duration,
     /// In the file.
@@ -93,7 +96,7 @@ pub struct Step {
     pub action: Action,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Action {
     Call(Call),
     /// An agent takes a call back.
@@ -172,6 +175,17 @@ impl Scenario {
             | Action::Network { .. }
             | Action::Server { .. } => None,
         })
+    }
+
+    /// Tells an Editor what it does when.
+    pub(crate) fn instruct(&self, editor: &Editor, mock: &mut MockEditor) {
+        for step in &self.steps {
+            if let Action::Unity { editor: name, command, .. } = &step.action
+                && *name == editor.name
+            {
+                mock.plan(step.at.saturating_sub(editor.starts), None, command.clone());
+            }
+        }
     }
 
     /// The host of the server that an agent speaks with.

@@ -7,7 +7,7 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use sim::files::{self, ScenarioFile};
-use sim::run::run;
+use sim::run::{Level, run};
 use sim::scenario::Scenario;
 
 /// Bad usage, or a file that is wrong.
@@ -38,7 +38,12 @@ pub(crate) fn validate(what: Option<&str>) -> ExitCode {
     if problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(USAGE) }
 }
 
-pub(crate) fn play(what: Option<&str>, seed: Option<u64>, shows_trace: bool) -> ExitCode {
+pub(crate) fn play(
+    level: Level,
+    what: Option<&str>,
+    seed: Option<u64>,
+    shows_trace: bool,
+) -> ExitCode {
     let scenarios = match read_with_seed(what, seed) {
         Ok(scenarios) => scenarios,
         Err(problem) => return refuse(&problem),
@@ -46,7 +51,11 @@ pub(crate) fn play(what: Option<&str>, seed: Option<u64>, shows_trace: bool) -> 
     let begin = Instant::now();
     let (count, mut failed, mut simulated) = (scenarios.len(), 0, Duration::ZERO);
     for (file, scenario) in scenarios {
-        let run = run(&scenario);
+        if let Err(why) = level.fits(&scenario) {
+            say(&format!("not here {}: {why}\n", file.name));
+            continue;
+        }
+        let run = run(level, &scenario);
         simulated += run.simulated;
         say(&format!(
             "{} {}\n",
@@ -80,7 +89,7 @@ pub(crate) fn draw(what: &str, seed: Option<u64>, output: &Path) -> ExitCode {
         let names: Vec<&str> = scenarios.iter().map(|(file, _)| file.name.as_str()).collect();
         return refuse(&format!("one at a time; {what} could be any of {}", names.join(", ")));
     };
-    let page = sim::html::page(&file.name, scenario, &run(scenario));
+    let page = sim::html::page(&file.name, scenario, &run(Level::Full, scenario));
     match std::fs::write(output, page) {
         Ok(()) => {
             println!("{} is drawn in {}", file.name, output.display());
@@ -102,7 +111,7 @@ pub(crate) fn tell(seed: u64, reverse: bool) -> ExitCode {
     }
     let mut told: Vec<String> = Vec::new();
     for (file, scenario) in scenarios {
-        let run = run(&scenario);
+        let run = run(Level::Full, &scenario);
         if let Some(failure) = run.failures.first() {
             eprintln!("{} fails with seed {seed}: {failure}", file.name);
             return ExitCode::FAILURE;

@@ -23,16 +23,23 @@ pub(crate) struct Sniffer {
     chunked: Vec<u8>,
     /// The chunks are events, each a message, or one message together.
     is_event_stream: bool,
+    /// Without heartbeats.
+    is_brief: bool,
 }
 
 impl Sniffer {
     pub(crate) fn lines() -> Self {
         let (bytes, chunked) = (Vec::new(), Vec::new());
-        Self { mode: Mode::Lines, bytes, chunked, is_event_stream: false }
+        Self { mode: Mode::Lines, bytes, chunked, is_event_stream: false, is_brief: false }
     }
 
     pub(crate) fn http() -> Self {
         Self { mode: Mode::HttpHead, ..Self::lines() }
+    }
+
+    /// Without heartbeats, if `is_brief`.
+    pub(crate) fn brief(self, is_brief: bool) -> Self {
+        Self { is_brief, ..self }
     }
 
     /// The messages that are complete with these bytes.
@@ -62,7 +69,7 @@ impl Sniffer {
                 Some(json(&body).into_iter().collect())
             }
             Mode::HttpChunks => self.chunk(),
-            Mode::WebSocket => websocket_frame(&mut self.bytes),
+            Mode::WebSocket => websocket_frame(&mut self.bytes, self.is_brief),
         }
     }
 
@@ -118,7 +125,7 @@ impl Sniffer {
 }
 
 /// One frame. Neither side of ours splits a message into several.
-fn websocket_frame(bytes: &mut Vec<u8>) -> Option<Vec<Message>> {
+fn websocket_frame(bytes: &mut Vec<u8>, is_brief: bool) -> Option<Vec<Message>> {
     let (&first, &second) = (bytes.first()?, bytes.get(1)?);
     let (length, start) = match second & 0x7f {
         126 => (bytes.get(2..4)?.iter().fold(0, |sum, byte| sum << 8 | usize::from(*byte)), 4),
@@ -133,6 +140,7 @@ fn websocket_frame(bytes: &mut Vec<u8>) -> Option<Vec<Message>> {
     let payload: Vec<u8> =
         payload.iter().zip(mask.iter().cycle()).map(|(byte, mask)| byte ^ mask).collect();
     Some(match first & 0x0f {
+        1 if is_brief && is_heartbeat(&payload) => Vec::new(),
         1 => vec![json_or_text(&payload)],
         2 => vec![Message::Binary(payload.len())],
         8 => {
@@ -142,6 +150,11 @@ fn websocket_frame(bytes: &mut Vec<u8>) -> Option<Vec<Message>> {
         }
         _ => Vec::new(), // Pings of the WebSocket itself, which nobody uses.
     })
+}
+
+/// There are many of them, and nobody judges them by their bytes.
+pub(crate) fn is_heartbeat(frame: &[u8]) -> bool {
+    frame.starts_with(b"{\"type\":\"ping\"") || frame.starts_with(b"{\"type\":\"pong\"")
 }
 
 fn json(bytes: &[u8]) -> Option<Message> {

@@ -238,7 +238,7 @@ type Said = (Sign, String, String, Option<Json>);
 /// What an answer of the server says.
 pub(crate) enum Outcome {
     Ok(Json),
-    Failed { code: String, guarantee: String },
+    Failed { code: String, guarantee: String, retryable: bool },
 }
 
 pub(crate) fn outcome_of(answer: &Json) -> Outcome {
@@ -249,14 +249,16 @@ pub(crate) fn outcome_of(answer: &Json) -> Outcome {
         let code = error.get("code").map(Json::to_string).unwrap_or_default();
         let named = text(error, "/data/code");
         let guarantee = text(error, "/data/details/execution_guarantee");
-        return Outcome::Failed { code: format!("{code} {named}"), guarantee };
+        let retryable = error.pointer("/data/retryable") == Some(&Json::Bool(true));
+        return Outcome::Failed { code: format!("{code} {named}"), guarantee, retryable };
     }
     let result = answer.get("result").cloned().unwrap_or_default();
     if result.get("isError") == Some(&Json::Bool(true)) {
         let error: Json =
             serde_json::from_str(&text(&result, "/content/0/text")).unwrap_or_default();
         let guarantee = text(&error, "/error/details/execution_guarantee");
-        return Outcome::Failed { code: text(&error, "/error/code"), guarantee };
+        let retryable = error.pointer("/error/retryable") == Some(&Json::Bool(true));
+        return Outcome::Failed { code: text(&error, "/error/code"), guarantee, retryable };
     }
     Outcome::Ok(result.get("structuredContent").cloned().unwrap_or_default())
 }

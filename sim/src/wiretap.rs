@@ -10,6 +10,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use crate::closing_order::ClosingOrder;
 use crate::log::{Crossing, Log, Wire};
 use crate::sniffer::Sniffer;
+use crate::trace;
 
 /// Where a tap is and where it writes.
 pub(crate) struct Place {
@@ -29,6 +30,8 @@ struct Tapped<S> {
     read: Sniffer,
     written: Sniffer,
     place: Place,
+    /// Nobody wants to know what passes here.
+    is_deaf: bool,
     ended: bool,
 }
 
@@ -44,7 +47,11 @@ impl<S: Send + 'static> Wiretap<S> {
     }
 
     fn new(stream: S, sniffer: fn() -> Sniffer, place: Place) -> Self {
-        let tapped = Tapped { stream, read: sniffer(), written: sniffer(), place, ended: false };
+        let is_brief = place.log.is_brief;
+        let is_agent = place.host != place.wire.server && !trace::is_unity(&place.host);
+        let (read, written) = (sniffer().brief(is_brief), sniffer().brief(is_brief));
+        let is_deaf = is_brief && is_agent;
+        let tapped = Tapped { stream, read, written, place, is_deaf, ended: false };
         tapped.note(Crossing::Opened);
         Self { tapped: Some(tapped) }
     }
@@ -61,6 +68,9 @@ impl<S: Send + 'static> Drop for Wiretap<S> {
 
 impl<S> Tapped<S> {
     fn note(&self, crossing: Crossing) {
+        if self.is_deaf {
+            return;
+        }
         self.place.log.crossing(&self.place.host, &self.place.wire, crossing);
     }
 
@@ -90,6 +100,9 @@ impl<S: AsyncRead + Unpin + Send + 'static> AsyncRead for Wiretap<S> {
         if read.is_err() || (new.is_empty() && buffer.remaining() > 0) {
             tapped.end();
         }
+        if tapped.is_deaf {
+            return Poll::Ready(read);
+        }
         for message in tapped.read.feed(new) {
             tapped.note(Crossing::Received(message));
         }
@@ -105,6 +118,9 @@ impl<S: AsyncWrite + Unpin + Send + 'static> AsyncWrite for Wiretap<S> {
     ) -> Poll<io::Result<usize>> {
         let Some(tapped) = &mut self.tapped else { return Poll::Ready(Ok(0)) };
         let written = ready!(Pin::new(&mut tapped.stream).poll_write(context, bytes));
+        if tapped.is_deaf {
+            return Poll::Ready(written);
+        }
         let count = *written.as_ref().unwrap_or(&0);
         for message in tapped.written.feed(bytes.get(..count).unwrap_or_default()) {
             tapped.note(Crossing::Sent(message));

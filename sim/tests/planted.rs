@@ -1,7 +1,11 @@
 //! A suite that finds nothing proves nothing: every planted fault must be found.
 
+use sim::plan;
 use sim::planted::Fault;
+use sim::planting::Planting;
+use sim::run::{Level, judge};
 use sim::schedule::Schedule;
+use sim::shell_fault::ShellFault;
 use sim::world::{self, Judge};
 
 const SCHEDULES: u64 = 400;
@@ -9,7 +13,10 @@ const SCHEDULES: u64 = 400;
 /// How many schedules it takes until the fault is found.
 fn schedules_until_found(fault: Fault, judge: Judge) -> Option<u64> {
     (0..SCHEDULES).find(|seed| {
-        world::run(&Schedule::from_seed(*seed, 100), judge, |limits| fault.plant(limits)).is_err()
+        world::run(&Schedule::from_seed(*seed, 100), judge, |limits| {
+            fault.plant(limits, world::genuine)
+        })
+        .is_err()
     })
 }
 
@@ -18,6 +25,19 @@ fn every_planted_fault_is_found() {
     for fault in Fault::ALL {
         let found = schedules_until_found(fault, Judge::ModelAndBooks);
         assert!(found.is_some(), "not found: {}", fault.name());
+    }
+}
+
+/// The same with plans: each is found by the two cores alone, or by the whole programs.
+#[test]
+fn every_planted_fault_is_found_by_plans() {
+    let core = Fault::ALL.into_iter().map(Planting::Core);
+    let shell = ShellFault::ALL.into_iter().map(Planting::Shell);
+    for planting in core.chain(shell) {
+        let finds = |level| {
+            (0..250).any(|seed| !judge(level, &plan::draw(seed), planting).failures.is_empty())
+        };
+        assert!(finds(Level::Core) || finds(Level::Shell), "not found: {}", planting.name());
     }
 }
 

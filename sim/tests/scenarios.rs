@@ -4,7 +4,8 @@ use std::path::Path;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use sim::files::{self, ScenarioFile};
-use sim::run::run;
+use sim::run::{Level, run};
+use sim::scenario::Scenario;
 
 /// Where a scenario that fails leaves its picture.
 const PICTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/sim-failures");
@@ -25,9 +26,10 @@ fn main() {
 
 fn check(file: &ScenarioFile) -> Result<(), Failed> {
     let scenario = file.read()?;
-    let run = run(&scenario);
+    let run = run(Level::Full, &scenario);
     let trace = run.trace();
     let checked = if run.failures.is_empty() {
+        hold_at_other_levels(&scenario)?;
         let shown = std::panic::AssertUnwindSafe(|| compare(file, &scenario.why, &trace));
         std::panic::catch_unwind(shown).map_err(|_| {
             "the trace is not the one beside the scenario; if it should be, see docs/TESTING.md"
@@ -42,6 +44,19 @@ fn check(file: &ScenarioFile) -> Result<(), Failed> {
         std::fs::write(picture, sim::html::page(&file.name, &scenario, &run))?;
     }
     checked
+}
+
+/// What it expects must come of it at every level; the trace is that of the full one.
+fn hold_at_other_levels(scenario: &Scenario) -> Result<(), Failed> {
+    for level in [Level::Core, Level::Shell] {
+        if level.fits(scenario).is_ok() {
+            let failures = run(level, scenario).failures;
+            if !failures.is_empty() {
+                return Err(format!("at the {level:?} level: {}", failures.join("\n")).into());
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The trace lies beside the scenario; a change of it is reviewed as a diff.

@@ -1,37 +1,72 @@
-//! Random plans against the whole server, and what becomes of one that finds something.
+//! Random plans at the three levels, and what becomes of one that finds something.
 
-use sim::plan::Plan;
-use sim::scenario;
-use sim::shrink::{shrink, try_out};
+use mock_unity::Command;
+use sim::plan;
+use sim::run::{Level, run};
+use sim::scenario::{self, Action, Place, Scenario, Step, UNITY};
+use sim::shrink::shrink;
+
+/// As it would be read from its file.
+fn without_places(mut scenario: Scenario) -> String {
+    for step in &mut scenario.steps {
+        step.place = Place { line: 0, column: 0 };
+    }
+    format!("{scenario:?}").split("config: ").next().unwrap_or_default().to_owned()
+}
 
 #[test]
-fn every_plan_is_a_scenario_and_the_same_seed_gives_the_same() {
+fn every_plan_is_a_scenario_that_its_file_gives_back() {
     for seed in 0..2_000 {
-        let text = Plan::from_seed(seed).text("a test");
-        let problem = scenario::parse(&text).err();
-        assert!(problem.is_none(), "seed {seed}: {problem:?}\n{text}");
-        assert_eq!(text, Plan::from_seed(seed).text("a test"));
+        let plan = plan::draw(seed);
+        let text = plan.text();
+        let read =
+            scenario::parse(&text).unwrap_or_else(|problem| panic!("{seed}: {problem}\n{text}"));
+        assert_eq!(read.text(), text, "seed {seed}");
+        assert_eq!(read.config.limits, plan.config.limits, "seed {seed}");
+        assert_eq!(without_places(read), without_places(plan), "seed {seed}");
     }
 }
 
 #[test]
 fn plans_of_fixed_seeds_break_no_promise() {
-    for seed in 0..8 {
-        let run = try_out(&Plan::from_seed(seed)).unwrap();
-        assert!(run.failures.is_empty(), "seed {seed}: {:?}", run.failures);
+    for (level, seeds) in [(Level::Core, 3_000), (Level::Shell, 200), (Level::Full, 8)] {
+        for seed in 0..seeds {
+            let run = run(level, &plan::draw(seed));
+            assert!(run.failures.is_empty(), "{level:?} seed {seed}: {:?}", run.failures);
+        }
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes_at_every_level() {
+    for (level, seeds) in [(Level::Core, 50), (Level::Shell, 20), (Level::Full, 3)] {
+        for seed in 100..100 + seeds {
+            let told = || run(level, &plan::draw(seed)).everything();
+            assert!(told() == told(), "{level:?} seed {seed}");
+        }
     }
 }
 
 #[test]
 fn a_plan_that_finds_something_is_shrunk_to_what_finds_it() {
     // An Editor that is still away when the fresh call comes: nothing else in the plan matters.
-    let away = "{ at: 7s, unity: restart 60s }".to_owned();
-    let mut plan = Plan::from_seed(1);
-    plan.steps.truncate(6);
-    plan.steps.insert(3, away.clone());
-    let found = try_out(&plan).unwrap().failures;
-    assert!(found.iter().any(|finding| finding.contains("probe")), "{found:?}");
-    let (small, found) = shrink(&plan, &found);
-    assert_eq!(small.steps, [away]);
-    assert!(found.iter().any(|finding| finding.contains("ERR_EDITOR_NOT_READY")), "{found:?}");
+    let words = "restart 60s";
+    let action = Action::Unity {
+        editor: UNITY,
+        words: words.to_owned(),
+        command: Command::parse(words).unwrap(),
+    };
+    let (at, place) = (std::time::Duration::from_millis(7_123), Place { line: 0, column: 0 });
+    for level in [Level::Core, Level::Shell] {
+        let mut plan = plan::draw(1);
+        plan.steps.push(Step { at, place, action: action.clone() });
+        plan.steps.sort_by_key(|step| step.at);
+        let found = run(level, &plan).failures;
+        assert!(found.iter().any(|finding| finding.contains("probe")), "{found:?}");
+        let (small, found) = shrink(&plan, &found, |plan| run(level, plan));
+        let text = small.text();
+        assert_eq!(small.steps.len(), 3, "healing, the probe, and what is in its way: {text}");
+        assert!(text.contains("- { at: 7s, unity: \"restart 60s\" }"), "{text}");
+        assert!(found.iter().any(|finding| finding.contains("ERR_EDITOR_NOT_READY")), "{found:?}");
+    }
 }

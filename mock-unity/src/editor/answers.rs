@@ -12,8 +12,10 @@ use crate::books::Execution;
 use crate::command::Misanswer;
 use crate::settings::CancelPolicy;
 
-/// Larger than any server takes.
-const OVERSIZE: usize = 17 * 1024 * 1024;
+/// What comes before and after an answer in a flood: together more than a socket holds.
+const FLOOD: (usize, usize) = (100, 200);
+/// Nothing that a server understands, and nothing that it must close for.
+const SHRUG: &str = "{\"type\":\"shrug\",\"protocol_version\":1}";
 
 /// Codes a plugin refuses with before it runs anything.
 const REFUSALS: [&str; 3] =
@@ -151,7 +153,12 @@ impl MockEditor {
                 self.send_answer(Answer { to, frame });
             }
             Misanswer::Oversize => {
-                self.send_answer(Answer { to: None, frame: "x".repeat(OVERSIZE) });
+                self.send_answer(Answer { to: None, frame: "x".repeat(self.settings.oversize) });
+            }
+            Misanswer::Flood => {
+                (0..FLOOD.0).for_each(|_| self.send_text(SHRUG.to_owned()));
+                self.reply(&answer);
+                (0..FLOOD.1).for_each(|_| self.send_text(SHRUG.to_owned()));
             }
             Misanswer::WrongType => self.reply(&wrong_type(&answer, id)),
             Misanswer::Misaddressed => {

@@ -105,7 +105,11 @@ impl MockEditor {
 
     pub(super) fn take_in(&mut self, now: Duration, frame: ToUnity) {
         if let Some((request_id, client_request_id, what)) = answers::label(&frame) {
-            self.unanswered.insert(request_id.clone());
+            if self.unanswered.values().any(|does_something| *does_something) {
+                self.books.overlapping.push(request_id.clone());
+            }
+            let does_something = matches!(frame, ToUnity::Execute(_) | ToUnity::SubmitJob(_));
+            self.unanswered.insert(request_id.clone(), does_something);
             let arrival = Arrival { at: now, request_id, client_request_id, what };
             self.books.arrived.push(arrival);
         }

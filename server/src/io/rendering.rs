@@ -8,7 +8,7 @@ use crate::coordination::{
     Reason, ServerState,
 };
 
-pub(super) fn answer(answer: Answer) -> Json {
+pub fn answer(answer: Answer) -> Json {
     match answer {
         Answer::EditorState(report) => editor_report(&report),
         Answer::Unity(answer) => answer,
@@ -70,7 +70,7 @@ pub(super) fn with(mut object: Json, name: &str, value: Json) -> Json {
 }
 
 /// The error object of the contract: one shape everywhere.
-pub(super) fn failure(failure: &Failure) -> Json {
+pub fn failure(failure: &Failure) -> Json {
     let mut details = json!({
         "execution_guarantee": failure.guarantee.text(),
         "recovery_action": failure.recovery.text(),

@@ -1,39 +1,58 @@
 //! What is promised always: the server's end of every wire is read in order, and compared with Unity's books.
 
+mod agents;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use protocol::Json;
-use unity_mcp::coordination::Guarantee;
 
+use mock_unity::Execution;
+
+use super::drops::Drops;
 use super::{AllBooks, executed};
 use crate::ledger::Ledger;
 use crate::log::{Crossing, Message, Record, What, Wire};
 use crate::scenario::SERVER;
-use crate::trace::{self, Outcome};
+use crate::tally::Tally;
+use crate::trace;
+use agents::OpenRequest;
 
-/// What is promised always.
-pub(crate) fn promises(records: &[Record], books: &AllBooks) -> Vec<String> {
+/// How long what has come over one wire may take to be known at the others: two ticks.
+const SETTLES: Duration = Duration::from_millis(2);
+
+/// What is promised always; and what was seen of it.
+pub(crate) fn promises(records: &[Record], books: &AllBooks) -> (Vec<String>, Tally) {
     let mut auditor = Auditor { ran: executed(books), ..Auditor::default() };
+    for (starts, books) in books.values() {
+        let ran_at = |ran: &Execution| (ran.request_id.0.clone(), *starts + ran.at);
+        auditor.drops.ran_at.extend(books.executed.iter().map(ran_at));
+    }
     let mut failures = Vec::new();
     for record in records {
-        if let What::Crossing { host, wire, crossing } = &record.what
-            && *host == wire.server
-        {
-            let problem = auditor.see(record.at, wire, crossing).err();
-            failures.extend(problem.map(|problem| format!("at {:?}: {problem}", record.at)));
+        match &record.what {
+            What::Crossing { host, wire, crossing } if *host == wire.server => {
+                let problem = auditor.see(record.at, wire, crossing).err();
+                failures.extend(problem.map(|problem| format!("at {:?}: {problem}", record.at)));
+            }
+            What::Crossing { crossing: Crossing::Sent(Message::Json(frame)), .. } => {
+                auditor.drops.on_sent_by_client(frame);
+            }
+            What::Crossing { .. } | What::Note { .. } => {}
         }
     }
     let ran = auditor.ran.iter().map(String::as_str);
     failures.extend(auditor.ledger.close(ran).err());
     for (editor, (_, books)) in books {
+        let overlapping = books.overlapping.iter();
+        failures.extend(overlapping.map(|id| format!("{editor} got {id} before it was done")));
         failures
             .extend(books.sent_twice().into_iter().map(|id| format!("{editor} got {id} twice")));
         if books.not_understood > 0 {
             failures.push(format!("{editor} did not understand {} frames", books.not_understood));
         }
     }
-    failures
+    (failures, auditor.tally)
 }
 
 /// Sees the server's end of every wire, in order.
@@ -54,22 +73,38 @@ struct Auditor {
     session: BTreeMap<String, Wire>,
     /// The calls that started the jobs.
     jobs: BTreeMap<String, String>,
+    /// The calls of the requests that do something in Unity, and whether its answer is theirs.
+    labels: BTreeMap<String, (String, bool)>,
+    /// What Unity gave for a call.
+    results: BTreeMap<String, Given>,
+    taken_back_at: BTreeMap<String, Duration>,
+    drops: Drops,
+    tally: Tally,
 }
 
-struct OpenRequest {
-    /// The name of the call, if it is one.
-    label: Option<String>,
-    for_unity: bool,
-    starts_a_job: bool,
+struct Given {
+    at: Duration,
+    on: Wire,
+    result: Json,
+    /// Whether its caller must be told at once.
+    is_due: bool,
 }
 
 impl Auditor {
     fn see(&mut self, at: Duration, wire: &Wire, crossing: &Crossing) -> Result<(), String> {
         match (trace::is_unity(&wire.client), crossing) {
-            (true, Crossing::Sent(Message::Json(frame))) => self.on_request(wire, frame),
+            (true, Crossing::Sent(Message::Json(frame))) => self.on_request(at, wire, frame),
             (true, Crossing::Received(Message::Json(frame))) => {
-                let id = text(frame, "request_id");
-                self.running.retain(|_, running| *running != id);
+                self.on_frame(at, wire, frame);
+                Ok(())
+            }
+            (true, Crossing::Sent(Message::Close { .. })) => {
+                self.excuse(at, wire);
+                self.drops.closing.insert(wire.clone());
+                Ok(())
+            }
+            (true, Crossing::Received(Message::Close { .. })) => {
+                self.drops.closing.insert(wire.clone());
                 Ok(())
             }
             // One server relays to another: there the call arrives where it is decided, and for the
@@ -83,25 +118,26 @@ impl Auditor {
                 self.on_call(at, wire, request);
                 Ok(())
             }
-            (false, Crossing::Sent(Message::Json(answer))) => self.on_answer(wire, answer),
+            (false, Crossing::Sent(Message::Json(answer))) => self.on_answer(at, wire, answer),
             (false, Crossing::Sent(Message::Text(text))) => {
                 Err(format!("{} was sent something that is not MCP: {text}", wire.client))
             }
             (false, Crossing::Ended) => {
-                for (_, request) in self.open.extract_if(.., |(of, _), _| of == wire) {
-                    request.label.into_iter().for_each(|label| self.ledger.taken_back(label));
+                let open = self.open.extract_if(.., |(of, _), _| of == wire);
+                for (_, request) in open.collect::<Vec<_>>() {
+                    self.on_taken_back(at, request);
                 }
                 Ok(())
             }
             (true, Crossing::Ended) => {
-                self.running.remove(wire);
+                self.on_socket_ended(at, wire);
                 Ok(())
             }
             (_, Crossing::Opened | Crossing::Sent(_) | Crossing::Received(_)) => Ok(()),
         }
     }
 
-    fn on_request(&mut self, wire: &Wire, frame: &Json) -> Result<(), String> {
+    fn on_request(&mut self, at: Duration, wire: &Wire, frame: &Json) -> Result<(), String> {
         let (kind, id) = (text(frame, "type"), text(frame, "request_id"));
         match kind.as_str() {
             "hello" => {
@@ -124,6 +160,13 @@ impl Auditor {
             return Err(format!("{id} was sent while Unity had {other}"));
         }
         let label = text(frame, "client_request_id");
+        // A cancel that has just come may not have got through to where it is decided.
+        let has_just_ended =
+            self.taken_back_at.get(&label).is_some_and(|back| at <= *back + SETTLES);
+        if kind == "execute" && self.ledger.is_closed(&label) && !has_just_ended {
+            return Err(format!("{label} was sent after its end"));
+        }
+        self.labels.insert(id, (label.clone(), kind == "execute"));
         if let Some(arrived) = self.arrived.get(&label) {
             if let Some((before, other)) = &self.last_sent
                 && before > arrived
@@ -135,83 +178,45 @@ impl Auditor {
         self.ledger.handed(label)
     }
 
-    fn on_call(&mut self, at: Duration, wire: &Wire, request: &Json) {
-        let id = request.get("id").map(Json::to_string);
-        match text(request, "method").as_str() {
-            "notifications/cancelled" => {
-                let id = request.pointer("/params/requestId").map(Json::to_string);
-                let taken_back = self.open.remove(&(wire.clone(), id.unwrap_or_default()));
-                let label = taken_back.and_then(|request| request.label);
-                label.into_iter().for_each(|label| self.ledger.taken_back(label));
-            }
-            "tools/call" => {
-                let tool = request.pointer("/params/name").and_then(Json::as_str);
-                let for_unity = matches!(tool, Some("read_console" | "run_tests"));
-                let label = label_of(request);
-                if for_unity {
-                    self.arrived.entry(label.clone()).or_insert(at);
-                }
-                let starts_a_job = tool == Some("run_tests");
-                let request = OpenRequest { label: Some(label), for_unity, starts_a_job };
-                self.open.insert((wire.clone(), id.unwrap_or_default()), request);
-            }
-            _ => {
-                if let Some(id) = id {
-                    let request =
-                        OpenRequest { label: None, for_unity: false, starts_a_job: false };
-                    self.open.insert((wire.clone(), id), request);
-                }
-            }
+    fn on_frame(&mut self, at: Duration, wire: &Wire, frame: &Json) {
+        let id = text(frame, "request_id");
+        self.running.retain(|_, running| *running != id);
+        let Some((label, is_execute)) = self.labels.get(&id) else { return };
+        self.drops.answered_at.insert(wire.clone(), at);
+        let is_session = self.session.get(&wire.server) == Some(wire);
+        let is_result = *is_execute && text(frame, "type") == "result";
+        if is_session && is_result && !self.ledger.is_closed(label) {
+            let result = frame.get("result").cloned().unwrap_or_default();
+            let is_due = !self.drops.closing.contains(wire);
+            let given = Given { at, on: wire.clone(), result, is_due };
+            self.results.entry(label.clone()).or_insert(given);
         }
     }
 
-    fn on_answer(&mut self, wire: &Wire, answer: &Json) -> Result<(), String> {
-        let is_answer = answer.get("jsonrpc").is_some() && answer.get("method").is_none();
-        let Some(id) = answer.get("id").filter(|_| is_answer) else { return Ok(()) };
-        let Some(request) = self.open.remove(&(wire.clone(), id.to_string())) else {
-            return Err(format!("an answer to {id}, which {} does not wait for", wire.client));
+    /// What came together with the reason for the end of its session comes too late.
+    fn excuse(&mut self, at: Duration, wire: &Wire) {
+        let together =
+            self.results.values_mut().filter(|given| given.on == *wire && given.at == at);
+        together.for_each(|given| given.is_due = false);
+    }
+
+    /// Where was everybody when the session ended?
+    fn on_socket_ended(&mut self, at: Duration, wire: &Wire) {
+        self.excuse(at, wire);
+        let running = self.running.remove(wire);
+        if self.session.get(&wire.server) != Some(wire) || !self.drops.ended.insert(wire.clone()) {
+            return;
+        }
+        let waits = |request: &OpenRequest| {
+            let label = request.label.as_ref().filter(|_| request.is_for_unity());
+            label.is_some_and(|label| !self.ledger.was_handed(label))
         };
-        let Some(label) = request.label else { return Ok(()) };
-        self.ledger.answered(&label)?;
-        match trace::outcome_of(answer) {
-            Outcome::Ok(result) => self.on_result(request.starts_a_job.then_some(label), &result),
-            Outcome::Failed { guarantee, .. } if request.for_unity => {
-                self.on_failure(&label, &guarantee)
-            }
-            Outcome::Failed { .. } => Ok(()),
+        if self.open.values().any(waits) {
+            self.tally.count("lost ", "before a call was sent");
         }
-    }
-
-    /// Whatever else it is, it may say how a job ended. `starter`: the call, if it starts jobs.
-    fn on_result(&mut self, starter: Option<String>, result: &Json) -> Result<(), String> {
-        let (job, state) = (text(result, "job_id"), text(result, "state"));
-        if job.is_empty() {
-            return Ok(());
+        if let Some(moment) = self.drops.moment(at, wire, running.as_deref()) {
+            self.tally.count("lost ", moment);
         }
-        self.jobs.extend(starter.map(|label| (job.clone(), label)));
-        let label = self.jobs.get(&job).cloned();
-        if !matches!(state.as_str(), "succeeded" | "failed" | "timeout" | "cancelled") {
-            return Ok(());
-        }
-        let of_error = |pointer: &str| result.pointer(pointer).and_then(Json::as_str);
-        let code = of_error("/error/code").unwrap_or_default();
-        self.ledger.job_ended(job, format!("{state} {code}"))?;
-        // Another may hear of the end of a job before its starter, which waits for it, is answered.
-        match (label, of_error("/error/details/execution_guarantee")) {
-            (Some(label), Some(guarantee)) => self.on_failure(&label, guarantee),
-            (None, _) | (_, None) => Ok(()),
-        }
-    }
-
-    fn on_failure(&mut self, label: &str, guarantee: &str) -> Result<(), String> {
-        let ran = self.ran.iter().any(|ran| ran == label);
-        let guarantee = match guarantee {
-            "not_executed" => Guarantee::NotExecuted,
-            "unknown" => Guarantee::Unknown,
-            "completed_error" => Guarantee::CompletedError,
-            _ => return Err(format!("{label} failed without a guarantee")),
-        };
-        self.ledger.failed(label, guarantee, ran)
     }
 }
 
@@ -235,7 +240,7 @@ mod tests {
     use super::*;
 
     /// The server's end of a conversation over pipes and of one with Unity: who sends, and what.
-    fn failures(said: &[(&str, Json)]) -> Vec<String> {
+    fn failures(said: &[(&str, Json)], ran: &[&str]) -> Vec<String> {
         let wire = |client: &str| Wire { client: client.into(), server: SERVER.into(), number: 1 };
         let records: Vec<Record> = (1..)
             .zip(said)
@@ -253,7 +258,7 @@ mod tests {
                 Record { at: Duration::from_millis(at), what }
             })
             .collect();
-        promises(&records, &AllBooks::new())
+        promises(&records, &books_with(ran)).0
     }
 
     fn call(id: u64, label: &str) -> (&'static str, Json) {
@@ -281,7 +286,20 @@ mod tests {
     }
 
     fn result(id: &str) -> (&'static str, Json) {
-        ("from unity", json!({ "type": "result", "request_id": id }))
+        ("from unity", json!({ "type": "result", "request_id": id, "result": {} }))
+    }
+
+    /// Of a Unity that ran these calls.
+    fn books_with(ran: &[&str]) -> AllBooks {
+        let execution = |call: &&str| Execution {
+            at: Duration::ZERO,
+            request_id: protocol::RequestId("r1".to_owned()),
+            client_request_id: Some((*call).to_owned()),
+            tool_name: "read_console".to_owned(),
+        };
+        let executed = ran.iter().map(execution).collect();
+        let books = mock_unity::Books { executed, ..mock_unity::Books::default() };
+        AllBooks::from([("unity".to_owned(), (Duration::ZERO, books))])
     }
 
     #[test]
@@ -290,7 +308,15 @@ mod tests {
         let cancel = json!({ "method": "notifications/cancelled", "params": { "requestId": 1 } });
         let cancel = ("from ann", cancel);
         let right = [hello.clone(), call(1, "a"), execute("r1", "a"), result("r1"), answer(1)];
-        assert_eq!(failures(&right), Vec::<String>::new());
+        assert_eq!(failures(&right, &["a"]), Vec::<String>::new());
+        assert!(failures(&right, &[]).concat().contains("never ran"));
+        let others =
+            ("from unity", json!({ "type": "result", "request_id": "r1", "result": { "x": 1 } }));
+        let told = [hello.clone(), call(1, "a"), execute("r1", "a"), others, answer(1)];
+        assert!(failures(&told, &["a"]).concat().contains("did not say"));
+        let pause = (0..40).map(|_| ("to unity", json!({ "type": "ping" })));
+        let late: Vec<_> = right.iter().take(4).cloned().chain(pause).chain([answer(1)]).collect();
+        assert!(failures(&late, &["a"]).concat().contains("not passed on"));
         for (said, noticed) in [
             (vec![call(1, "a"), answer(1), answer(1)], "does not wait for"),
             (vec![call(1, "a"), cancel, answer(1)], "does not wait for"),
@@ -314,12 +340,12 @@ mod tests {
             ),
             (
                 vec![hello, call(1, "a"), error(1, "not_executed"), execute("r1", "a")],
-                "after the promise",
+                "after its end",
             ),
             (vec![call(1, "a"), error(1, "unknown")], "a never left"),
             (vec![call(1, "a"), error(1, "")], "without a guarantee"),
         ] {
-            let failures = failures(&said);
+            let failures = failures(&said, &[]);
             assert!(
                 failures.iter().any(|failure| failure.contains(noticed)),
                 "{noticed}: {failures:?}"

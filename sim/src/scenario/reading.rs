@@ -71,8 +71,12 @@ impl ScenarioFile {
             let agent = Agent { joins: Duration::ZERO, via: Via::Http, speaks: Speaks::Modern };
             agents.insert(AGENT.to_owned(), agent);
         }
+        let config = config(&self.server)?;
         let mut editors = vec![self.unity.into_editor(UNITY)?];
         editors.extend(self.unity2.map(|second| second.into_editor(UNITY2)).transpose()?);
+        for editor in &mut editors {
+            editor.settings.oversize = config.limits.message_max_bytes + 1;
+        }
         let hosts: Vec<String> = agents
             .keys()
             .cloned()
@@ -92,7 +96,7 @@ impl ScenarioFile {
             lasts: self.lasts.map(|time| time.0),
             latency: self.latency.map_or(Duration::from_millis(1), |time| time.0),
             shows_heartbeats: self.heartbeats,
-            config: config(&self.server)?,
+            config,
             editors,
             agents,
             steps,
@@ -158,6 +162,7 @@ impl EditorFile {
             idle_timeout: self.idle_timeout.map(|time| time.0),
             compile_time: usual.compile_time,
             reconnect: usual.reconnect,
+            oversize: usual.oversize,
         };
         Ok(Editor { name, starts: time(self.starts, Duration::ZERO), settings })
     }
@@ -168,17 +173,17 @@ impl TestsFile {
         if !(1..=TESTS_MAX).contains(&self.count) || self.failing > self.count {
             return Err(format!("there are 1 to {TESTS_MAX} tests, and not more of them fail"));
         }
-        let test = |number: usize| {
-            let fails = number <= self.failing;
-            Test {
-                name: format!("Test{number}"),
-                mode: TestMode::Edit,
-                takes: self.takes.0,
-                outcome: if fails { TestOutcome::Fail } else { TestOutcome::Pass },
-            }
-        };
-        Ok(Suite((1..=self.count).map(test).collect()))
+        Ok(uniform_suite(self.count, self.takes.0, self.failing))
     }
+}
+
+/// So many tests of the same length, of which the first `failing` fail.
+pub(crate) fn uniform_suite(count: usize, takes: Duration, failing: usize) -> Suite {
+    let test = |number: usize| {
+        let outcome = if number <= failing { TestOutcome::Fail } else { TestOutcome::Pass };
+        Test { name: format!("Test{number}"), mode: TestMode::Edit, takes, outcome }
+    };
+    Suite((1..=count).map(test).collect())
 }
 
 impl AgentFile {

@@ -8,7 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
-use crate::net::Fault;
+use crate::stage::Fault;
 
 /// `500ms`, `3s`, `1.5s`, `2m`.
 #[derive(Clone, Copy, Debug)]
@@ -48,11 +48,13 @@ impl<'de> Deserialize<'de> for UnityWords {
 impl<'de> Deserialize<'de> for NetworkWords {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        network(&text).map_err(D::Error::custom)
+        let (fault, from, to) = network_words(&text).map_err(D::Error::custom)?;
+        Ok(Self { text, fault, from, to })
     }
 }
 
-fn network(text: &str) -> Result<NetworkWords, String> {
+/// What the network suffers, and from whom to whom.
+pub(crate) fn network_words(text: &str) -> Result<(Fault, String, String), String> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let (fault, link) = match words.as_slice() {
         ["partition", link] => (Fault::Partition, link),
@@ -67,7 +69,7 @@ fn network(text: &str) -> Result<NetworkWords, String> {
         }
     };
     let (from, to) = link.split_once("->").unwrap_or((link, super::SERVER));
-    Ok(NetworkWords { text: text.to_owned(), fault, from: from.to_owned(), to: to.to_owned() })
+    Ok((fault, from.to_owned(), to.to_owned()))
 }
 
 macro_rules! words {

@@ -1,0 +1,45 @@
+//! Progress: a bar on a terminal, a line every second for a pipe.
+
+use std::io::{IsTerminal, Write, stdout};
+use std::time::{Duration, Instant};
+
+const BAR: usize = 40;
+
+pub(crate) struct Progress {
+    of: &'static str,
+    all: u64,
+    is_terminal: bool,
+    begin: Instant,
+    shown: Instant,
+}
+
+impl Progress {
+    pub(crate) fn new(of: &'static str, all: u64) -> Self {
+        let begin = Instant::now();
+        Self { of, all, is_terminal: stdout().is_terminal(), begin, shown: begin }
+    }
+
+    pub(crate) fn show(&mut self, done: u64) {
+        let pause = Duration::from_millis(if self.is_terminal { 200 } else { 1_000 });
+        if self.shown.elapsed() < pause {
+            return;
+        }
+        self.shown += pause;
+        let rate = done as f64 / self.begin.elapsed().as_secs_f64();
+        let line = format!("{done} of {} {}, {rate:.0} a second", self.all, self.of);
+        if self.is_terminal {
+            let full = (done as usize * BAR).checked_div(self.all as usize).unwrap_or(0).min(BAR);
+            let bar = "#".repeat(full) + &"-".repeat(BAR - full);
+            print!("\r[{bar}] {line}\x1b[K");
+            stdout().flush().unwrap_or_default(); // A bar that is not seen harms nobody.
+        } else {
+            println!("{line}");
+        }
+    }
+
+    pub(crate) fn end(&self) {
+        if self.is_terminal {
+            print!("\r\x1b[K");
+        }
+    }
+}

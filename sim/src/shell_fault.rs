@@ -1,0 +1,118 @@
+//! Faults that a shell could have: what the core decided is right, and what comes of it is not.
+
+use std::collections::VecDeque;
+
+use protocol::ToUnity;
+use unity_mcp::coordination::{
+    CallId, ConnectionId, Deadline, EditorReport, Effect, Event, Note, Timestamp,
+};
+use unity_mcp::io::event_loop::Core;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShellFault {
+    LoseAWakeUp,
+    SendOnTheOldSocket,
+    AnswerTheWrongAgent,
+    IgnoreTheOverflow,
+}
+
+impl ShellFault {
+    pub const ALL: [Self; 4] = [
+        Self::LoseAWakeUp,
+        Self::SendOnTheOldSocket,
+        Self::AnswerTheWrongAgent,
+        Self::IgnoreTheOverflow,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::LoseAWakeUp => "a socket is not woken for what has arrived",
+            Self::SendOnTheOldSocket => {
+                "the first request of a session is sent on the socket before"
+            }
+            Self::AnswerTheWrongAgent => "an answer goes to another call",
+            Self::IgnoreTheOverflow => "a frame that no socket took is forgotten",
+        }
+    }
+}
+
+/// A core whose effects and events are tampered with on their way.
+pub(crate) struct Tampering<C> {
+    fault: ShellFault,
+    core: C,
+    session: Option<ConnectionId>,
+    /// The session before, until something was sent there.
+    before: Option<ConnectionId>,
+    /// Calls without an answer, in order.
+    open: VecDeque<CallId>,
+}
+
+impl<C: Core> Tampering<C> {
+    pub(crate) fn new(fault: ShellFault, core: C) -> Self {
+        Self { fault, core, session: None, before: None, open: VecDeque::new() }
+    }
+
+    fn tamper(&mut self, effect: Effect) -> Effect {
+        if let Effect::Note(Note::SessionBegan { on, .. }) = &effect {
+            self.before = self.session.replace(*on);
+        }
+        match (self.fault, effect) {
+            (ShellFault::SendOnTheOldSocket, Effect::Send { on, frame }) => {
+                let is_request = matches!(frame, ToUnity::Execute(_) | ToUnity::SubmitJob(_));
+                let before = if is_request { self.before.take() } else { None };
+                Effect::Send { on: before.unwrap_or(on), frame }
+            }
+            (ShellFault::AnswerTheWrongAgent, Effect::Reply { call, request_id, outcome }) => {
+                let other = self.open.iter().find(|other| **other != call).copied();
+                let to = other.unwrap_or(call);
+                self.open.retain(|open| *open != to);
+                Effect::Reply { call: to, request_id, outcome }
+            }
+            (
+                ShellFault::LoseAWakeUp
+                | ShellFault::SendOnTheOldSocket
+                | ShellFault::AnswerTheWrongAgent
+                | ShellFault::IgnoreTheOverflow,
+                effect,
+            ) => effect,
+        }
+    }
+}
+
+impl<C: Core> Core for Tampering<C> {
+    fn handle(&mut self, now: Timestamp, event: Event) -> Vec<Effect> {
+        match (self.fault, &event) {
+            (ShellFault::IgnoreTheOverflow, Event::UnityNotSent { .. }) => return Vec::new(),
+            // Whoever sends there does not know that the socket is gone.
+            (ShellFault::SendOnTheOldSocket, Event::UnityNotSent { on, .. })
+                if self.session != Some(*on) =>
+            {
+                return Vec::new();
+            }
+            (_, Event::CallReceived { call, .. }) => self.open.push_back(*call),
+            (_, Event::CallCancelled { call }) => self.open.retain(|open| open != call),
+            (
+                _,
+                Event::PortBound
+                | Event::PortHeld { .. }
+                | Event::CallBroke { .. }
+                | Event::UnityOpened { .. }
+                | Event::UnityFrame { .. }
+                | Event::UnityNotSent { .. }
+                | Event::UnityClosed { .. }
+                | Event::StopRequested
+                | Event::DeadlineReached,
+            ) => {}
+        }
+        let effects = self.core.handle(now, event);
+        effects.into_iter().map(|effect| self.tamper(effect)).collect()
+    }
+
+    fn next_deadline(&self) -> Option<Deadline> {
+        self.core.next_deadline()
+    }
+
+    fn editor_report(&self, now: Timestamp) -> EditorReport {
+        self.core.editor_report(now)
+    }
+}
