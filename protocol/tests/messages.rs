@@ -281,3 +281,11 @@ fn the_schema_in_docs_is_current() {
     let committed = std::fs::read_to_string(path).unwrap_or_default();
     assert_eq!(committed, current, "run: BLESS=1 cargo test -p protocol the_schema");
 }
+
+#[test]
+fn a_job_has_ended_in_four_of_its_states() {
+    use JobState::*;
+    let ended = |state: JobState| state.is_terminal();
+    assert!([Succeeded, Failed, Timeout, Cancelled].into_iter().all(ended));
+    assert!(![Queued, Running].into_iter().any(ended));
+}

@@ -339,3 +339,33 @@ fn a_cancel_that_is_kept_outlives_the_window_of_its_job() {
     "#,
     );
 }
+
+#[test]
+fn a_cancel_that_came_back_unsent_still_belongs_to_its_job() {
+    check(
+        r#"
+        0 ready 1
+        0 call 1 run_tests
+        -> 0 call 1 ok accepted job-t-1 Queued
+        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
+        -> 0 note JobChanged { job: job-t-1, state: Running }
+        1 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
+        2 call 2 cancel_job {"job_id":"job-t-1"}
+        -> 2 call 2 ok job-t-1 CancelRequested
+        -> 2 unity 1 cancel req-t-3 u1
+        3 notsent 1
+        -> 3 note SessionEnded { on: ConnectionId(1), why: NotWritable }
+        -> 3 unity 1 close 1001 the socket does not take frames
+        4 close 1
+        5 ready 2
+        -> 5 unity 2 cancel req-t-4 u1
+        6 unity 2 cancel_result {"request_id":"req-t-4","status":"rejected"}
+        -> 6 unity 2 get_job_status req-t-5 u1
+        7 unity 2 job_status {"request_id":"req-t-5","job_id":"u1","state":"running"}
+        8 call 3 get_job_status {"job_id":"job-t-1"}
+        -> 8 unity 2 get_job_status req-t-6 u1
+        9 unity 2 job_status {"request_id":"req-t-6","job_id":"u1","state":"running"}
+        -> 9 call 3 ok job-t-1 Running cancel=rejected(ERR_CANCEL_REJECTED unknown final none)
+    "#,
+    );
+}

@@ -80,6 +80,7 @@ impl World {
                 "message_max_bytes" => limits.message_max_bytes = number as usize,
                 "compile_grace" => limits.compile_grace = wait,
                 "heartbeat_interval" => limits.heartbeat_interval = wait,
+                "abandoned_max" => limits.abandoned_max = number as usize,
                 other => panic!("no limit {other}"),
             }
         }

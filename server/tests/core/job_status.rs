@@ -229,3 +229,50 @@ fn a_run_that_waits_is_told_when_its_queued_job_fails() {
     "#,
     );
 }
+
+#[test]
+fn one_that_does_not_wait_is_told_what_unity_says_now_though_the_job_changed_while_it_stood_in_line()
+ {
+    check(
+        r#"
+        0 ready 1
+        0 call 1 read_console
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        0 call 2 run_tests
+        -> 0 call 2 ok accepted job-t-1 Queued
+        0 call 3 get_job_status {"job_id":"job-t-1"}
+        0 console 1 req-t-1
+        -> 0 call 1 ok {"count":0,"entries":[],"truncated":false}
+        -> 0 unity 1 submit_job req-t-2 run_tests {"mode":"all"} timeout=300000
+        -> 0 note JobChanged { job: job-t-1, state: Running }
+        0 unity 1 submit_job_result {"request_id":"req-t-2","status":"accepted","job_id":"u1"}
+        -> 0 unity 1 get_job_status req-t-3 u1
+        1 unity 1 job_status {"request_id":"req-t-3","job_id":"u1","state":"running","progress":{"done":1,"total":2}}
+        -> 1 call 3 ok job-t-1 Running 1/2
+    "#,
+    );
+}
+
+#[test]
+fn whoever_has_waited_leaves_room_for_the_next() {
+    check(
+        r#"
+        limit queue_max 1
+        0 ready 1
+        0 call 1 run_tests
+        -> 0 call 1 ok accepted job-t-1 Queued
+        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
+        -> 0 note JobChanged { job: job-t-1, state: Running }
+        1 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
+        2 call 2 get_job_status {"job_id":"job-t-1","wait_ms":10}
+        -> 2 unity 1 get_job_status req-t-3 u1
+        3 unity 1 job_status {"request_id":"req-t-3","job_id":"u1","state":"running"}
+        -> 12 call 2 ok job-t-1 Running
+        20 call 3 get_job_status {"job_id":"job-t-1","wait_ms":10}
+        -> 20 unity 1 get_job_status req-t-5 u1
+        21 unity 1 job_status {"request_id":"req-t-5","job_id":"u1","state":"running"}
+        -> 30 call 3 ok job-t-1 Running
+        40 wait
+    "#,
+    );
+}

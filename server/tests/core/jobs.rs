@@ -361,3 +361,33 @@ fn two_jobs_over_one_loss_are_asked_about_only_when_the_editor_is_ready() {
     "#,
     );
 }
+
+#[test]
+fn so_many_given_up_submissions_are_remembered_and_the_oldest_is_forgotten() {
+    check(
+        r#"
+        limit abandoned_max 1
+        0 ready 1
+        0 call 1 run_tests {"timeout_ms":100}
+        -> 0 call 1 ok accepted job-t-1 Queued
+        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=100
+        -> 0 note JobChanged { job: job-t-1, state: Running }
+        -> 100 note JobChanged { job: job-t-1, state: Failed }
+        200 close 1
+        -> 200 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
+        201 ready 2
+        202 call 2 run_tests {"timeout_ms":100}
+        -> 202 call 2 ok accepted job-t-2 Queued
+        -> 202 unity 2 submit_job req-t-2 run_tests {"mode":"all"} timeout=100
+        -> 202 note JobChanged { job: job-t-2, state: Running }
+        -> 302 note JobChanged { job: job-t-2, state: Failed }
+        400 unity 2 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
+        -> 400 note AnswerDropped { request_id: RequestId("req-t-1") }
+        401 unity 2 submit_job_result {"request_id":"req-t-2","status":"accepted","job_id":"u2"}
+        -> 401 note LaneFreed { request_id: RequestId("req-t-2") }
+        -> 401 note LateAcceptance { request_id: RequestId("req-t-2") }
+        -> 401 unity 2 cancel req-t-3 u2
+        402 wait
+    "#,
+    );
+}

@@ -340,3 +340,41 @@ fn a_taken_back_request_of_an_earlier_session_keeps_the_lane_until_its_own_time_
     "#,
     );
 }
+
+#[test]
+fn a_ping_that_may_still_be_answered_in_time_does_not_excuse_a_stuck_lane() {
+    check(
+        r#"
+        show heartbeat
+        limit compile_grace 2000
+        limit heartbeat_interval 2900
+        0 ready 1
+        0 call 1 read_console {"timeout_ms":1000}
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=1000
+        -> 1000 call 1 ERR_REQUEST_TIMEOUT unknown retryable retry
+        -> 2900 unity 1 ping
+        -> 3000 note SessionEnded { on: ConnectionId(1), why: Stuck }
+        -> 3000 unity 1 close 4408 a request has not been finished in time
+        3001 wait
+    "#,
+    );
+}
+
+#[test]
+fn a_session_whose_pong_is_missing_when_the_lane_is_stuck_ends_for_the_pong() {
+    check(
+        r#"
+        show heartbeat
+        limit compile_grace 4000
+        limit heartbeat_interval 500
+        0 ready 1
+        0 call 1 read_console {"timeout_ms":1000}
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=1000
+        -> 500 unity 1 ping
+        -> 1000 call 1 ERR_REQUEST_TIMEOUT unknown retryable retry
+        -> 5000 note SessionEnded { on: ConnectionId(1), why: NoPong }
+        -> 5000 unity 1 close 1008 no pong in time
+        5001 wait
+    "#,
+    );
+}

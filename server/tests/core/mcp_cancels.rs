@@ -232,3 +232,48 @@ fn a_stuck_call_that_was_taken_back_ends_the_session_counted_from_its_own_timeou
     "#,
     );
 }
+
+#[test]
+fn one_that_stops_waiting_for_a_job_leaves_the_others_waiting() {
+    check(
+        r#"
+        0 ready 1
+        0 call 1 run_tests
+        -> 0 call 1 ok accepted job-t-1 Queued
+        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
+        -> 0 note JobChanged { job: job-t-1, state: Running }
+        1 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
+        2 call 2 get_job_status {"job_id":"job-t-1","wait_ms":60000}
+        -> 2 unity 1 get_job_status req-t-3 u1
+        3 unity 1 job_status {"request_id":"req-t-3","job_id":"u1","state":"running"}
+        4 call 3 get_job_status {"job_id":"job-t-1","wait_ms":60000}
+        -> 4 unity 1 get_job_status req-t-5 u1
+        5 cancel 2
+        -> 5 note CallCancelled { call: CallId(2) }
+        6 unity 1 job_status {"request_id":"req-t-5","job_id":"u1","state":"cancelled"}
+        -> 6 note JobChanged { job: job-t-1, state: Cancelled }
+        -> 6 call 3 ok job-t-1 Cancelled
+        7 wait
+    "#,
+    );
+}
+
+#[test]
+fn one_that_asked_about_a_job_and_left_is_not_answered() {
+    check(
+        r#"
+        0 ready 1
+        0 call 1 run_tests
+        -> 0 call 1 ok accepted job-t-1 Queued
+        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
+        -> 0 note JobChanged { job: job-t-1, state: Running }
+        1 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
+        2 call 2 get_job_status {"job_id":"job-t-1"}
+        -> 2 unity 1 get_job_status req-t-2 u1
+        3 cancel 2
+        -> 3 note CallCancelled { call: CallId(2) }
+        4 unity 1 job_status {"request_id":"req-t-2","job_id":"u1","state":"running"}
+        5 wait
+    "#,
+    );
+}

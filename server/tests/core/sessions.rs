@@ -370,3 +370,21 @@ fn what_a_newcomer_says_of_its_tools_before_it_is_adopted_counts() {
     "#,
     );
 }
+
+#[test]
+fn old_news_of_a_contender_do_not_count_either() {
+    check(
+        r#"
+        show heartbeat
+        0 ready 1
+        1 ready 2
+        -> 1 note SessionContested { incumbent: ConnectionId(1), newcomer: ConnectionId(2) }
+        -> 1 unity 1 ping
+        2 unity 2 editor_status {"state":"compiling","seq":0}
+        3 close 1
+        -> 3 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
+        4 call 1 get_editor_state
+        -> 4 call 1 ok server=Ready editor=Some(Ready) connected=true seq=Some(0) waiting=None queue=0 running=None plugin=Some("1.0.0")
+    "#,
+    );
+}

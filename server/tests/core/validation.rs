@@ -1,8 +1,10 @@
 //! CONTRACT 5.1 and 8: a bad call never enters, and is told what is wrong with it.
 
+use std::time::Duration;
+
 use super::check::check;
 use protocol::Json;
-use unity_mcp::coordination::{RawCall, validate};
+use unity_mcp::coordination::{Boot, RawCall, validate};
 
 #[test]
 fn defaults_are_filled_in_and_what_unity_does_not_need_stays_here() {
@@ -183,4 +185,18 @@ fn what_is_wrong_is_said_by_name() {
     for (tool, arguments, expected) in cases {
         assert_eq!(verdict(tool, arguments), expected, "{tool} {arguments}");
     }
+}
+
+#[test]
+fn a_valid_call_keeps_its_name_and_its_time() {
+    let call = |arguments: &[(&str, Json)]| {
+        let arguments = arguments.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
+        let raw = RawCall { tool: "read_console".to_owned(), arguments: arguments.collect() };
+        let call = validate(raw).unwrap();
+        (call.client_request_id().map(str::to_owned), call.timeout())
+    };
+    let named = [("client_request_id", "a.b".into()), ("timeout_ms", 1_234.into())];
+    assert_eq!(call(&named), (Some("a.b".to_owned()), Duration::from_millis(1_234)));
+    assert_eq!(call(&[]), (None, Duration::from_secs(10)));
+    assert_eq!(format!("{:?}", Boot::new("t")), "Some(Boot(t))", "as a log shows it");
 }
