@@ -20,10 +20,10 @@ use crate::cast::Props;
 use crate::planting::AnyCore;
 use crate::run::{Cue, END_MAX, REST, cues};
 use crate::scenario::{Action, SERVER, Scenario, ServerDoes, Via};
-use crate::stage::{Clock, Fault};
+use crate::stage::Clock;
 use agents::Caller;
 use sockets::Socket;
-use wires::{Parcel, Side, Wires};
+use wires::{Held, Parcel, Side, Wires};
 
 /// Milliseconds since the start of the simulation; everything happens at a whole one.
 type Millis = u64;
@@ -246,12 +246,12 @@ impl World<'_> {
             Cue::Break { fault, from, to, .. } => self.wires.change(fault, &from, &to, true),
             Cue::Mend { fault, from, to, .. } => {
                 self.wires.change(fault, &from, &to, false);
-                if fault == Fault::Hold {
-                    for (socket, at, parcel) in self.wires.released() {
-                        self.plan(self.now, Happening::Arrives { socket, at, parcel });
-                    }
-                    for socket in self.wires.released_dials() {
-                        self.dial_on(socket);
+                for held in self.wires.released() {
+                    match held {
+                        Held::Parcel { socket, to: at, parcel } => {
+                            self.plan(self.now, Happening::Arrives { socket, at, parcel });
+                        }
+                        Held::Dial { socket } => self.dial_on(socket),
                     }
                 }
             }

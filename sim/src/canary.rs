@@ -5,19 +5,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use sim::plan;
-use sim::planted::Fault;
 use sim::planting::Planting;
 use sim::run::{Level, judge};
-use sim::shell_fault::ShellFault;
 
 /// A fault must be found by so many plans.
-pub(crate) const CORE_MAX: u64 = 2_000;
-pub(crate) const FULL_MAX: u64 = 300;
-
-pub(crate) fn all() -> impl Iterator<Item = Planting> {
-    let core = Fault::ALL.into_iter().map(Planting::Core);
-    core.chain(ShellFault::ALL.into_iter().map(Planting::Shell))
-}
+const CORE_MAX: u64 = 2_000;
+const FULL_MAX: u64 = 300;
 
 /// `with_full`: at the full level too, which takes minutes.
 pub(crate) fn canary(from: u64, with_full: bool) -> ExitCode {
@@ -26,7 +19,7 @@ pub(crate) fn canary(from: u64, with_full: bool) -> ExitCode {
     println!("plans until a planted fault is found, from seed {from}");
     println!("{:>6} {:>6} {:>6}", "core", "shell", if with_full { "full" } else { "" });
     let mut all_found = true;
-    for planting in all() {
+    for planting in Planting::faults() {
         let core = found_after(Level::Core, planting, from, CORE_MAX);
         let shell = found_after(Level::Shell, planting, from, CORE_MAX);
         let full = with_full.then(|| found_after(Level::Full, planting, from, FULL_MAX)).flatten();

@@ -25,6 +25,12 @@ pub enum Planting {
 pub(crate) struct AnyCore(Box<dyn Core>);
 
 impl Planting {
+    /// Everything that can be wrong.
+    pub fn faults() -> impl Iterator<Item = Self> {
+        let core = Fault::ALL.into_iter().map(Self::Core);
+        core.chain(ShellFault::ALL.into_iter().map(Self::Shell))
+    }
+
     pub fn name(self) -> &'static str {
         match self {
             Self::Nothing => "nothing",

@@ -5,7 +5,6 @@ use sim::planted::Fault;
 use sim::planting::Planting;
 use sim::run::{Level, judge};
 use sim::schedule::Schedule;
-use sim::shell_fault::ShellFault;
 use sim::world::{self, Judge};
 
 const SCHEDULES: u64 = 400;
@@ -31,9 +30,7 @@ fn every_planted_fault_is_found() {
 /// The same with plans: each is found by the two cores alone, or by the whole programs.
 #[test]
 fn every_planted_fault_is_found_by_plans() {
-    let core = Fault::ALL.into_iter().map(Planting::Core);
-    let shell = ShellFault::ALL.into_iter().map(Planting::Shell);
-    for planting in core.chain(shell) {
+    for planting in Planting::faults() {
         let finds = |level| {
             (0..250).any(|seed| !judge(level, &plan::draw(seed), planting).failures.is_empty())
         };

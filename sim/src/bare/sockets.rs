@@ -5,7 +5,7 @@ use protocol::{ToUnity, codec};
 use serde_json::json;
 use unity_mcp::coordination::{ClosedBy, ConnectionId, Event};
 
-use super::wires::{Parcel, Side};
+use super::wires::{Held, Parcel, Side};
 use super::{Happening, Millis, World};
 use crate::log::{Crossing, Message, Wire};
 use crate::scenario::SERVER;
@@ -82,7 +82,7 @@ impl World<'_> {
             last_at_unity: 0,
         });
         if self.wires.holds(name) {
-            self.wires.hold_dial(socket);
+            self.wires.hold(name, Held::Dial { socket });
         } else {
             self.dial_on(socket);
         }
@@ -142,7 +142,7 @@ impl World<'_> {
         *last = arrives.max(*last); // Nothing overtakes.
         let at = *last;
         if self.wires.holds(name) {
-            self.wires.hold(socket, to, parcel);
+            self.wires.hold(name, Held::Parcel { socket, to, parcel });
         } else {
             self.plan(at, Happening::Arrives { socket, at: to, parcel });
         }

@@ -39,8 +39,14 @@ struct Link {
 pub(super) struct Wires {
     usual: Duration,
     links: BTreeMap<&'static str, Link>,
-    held: Vec<(usize, Side, Parcel)>,
-    held_dials: Vec<usize>,
+    /// With the Editor whose link holds it.
+    held: Vec<(&'static str, Held)>,
+}
+
+/// What a link holds back.
+pub(super) enum Held {
+    Parcel { socket: usize, to: Side, parcel: Parcel },
+    Dial { socket: usize },
 }
 
 impl Wires {
@@ -49,7 +55,7 @@ impl Wires {
         let link =
             || Link { latency: usual, lossy_to_server: false, lossy_to_unity: false, held: false };
         let links = scenario.editors.iter().map(|editor| (editor.name, link())).collect();
-        Self { usual, links, held: Vec::new(), held_dials: Vec::new() }
+        Self { usual, links, held: Vec::new() }
     }
 
     pub(super) fn change(&mut self, fault: Fault, from: &str, to: &str, suffers: bool) {
@@ -86,21 +92,15 @@ impl Wires {
         self.links.get(editor).is_some_and(|link| link.held)
     }
 
-    pub(super) fn hold(&mut self, socket: usize, to: Side, parcel: Parcel) {
-        self.held.push((socket, to, parcel));
+    pub(super) fn hold(&mut self, editor: &'static str, held: Held) {
+        self.held.push((editor, held));
     }
 
-    pub(super) fn hold_dial(&mut self, socket: usize) {
-        self.held_dials.push(socket);
-    }
-
-    /// What a link held back. Only one link suffers at a time as far as plans go, and what is held on
-    /// another is held a little less long.
-    pub(super) fn released(&mut self) -> Vec<(usize, Side, Parcel)> {
-        std::mem::take(&mut self.held)
-    }
-
-    pub(super) fn released_dials(&mut self) -> Vec<usize> {
-        std::mem::take(&mut self.held_dials)
+    /// What links held back that do not any more.
+    pub(super) fn released(&mut self) -> Vec<Held> {
+        let links = &self.links;
+        let is_free = |editor: &str| links.get(editor).is_none_or(|link| !link.held);
+        let free = self.held.extract_if(.., |(editor, _)| is_free(editor));
+        free.map(|(_, held)| held).collect()
     }
 }
