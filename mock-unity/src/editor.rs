@@ -73,6 +73,7 @@ pub struct MockEditor {
     spoilt: VecDeque<Misanswer>,
     lie: Option<JobState>,
     jobs: Jobs,
+    /// In order of time.
     agenda: Vec<Appointment>,
     chance: Chance,
     counts: Counts,
@@ -147,7 +148,7 @@ enum Due {
     Dial,
     Silence,
     Test,
-    Appointment(usize),
+    Appointment,
 }
 
 impl MockEditor {
@@ -179,7 +180,13 @@ impl MockEditor {
     /// Has a command done at a time, and from then on again and again if `every` says so.
     pub fn plan(&mut self, at: Duration, every: Option<Duration>, command: Command) {
         let every = every.map(|every| every.max(Duration::from_millis(1)));
-        self.agenda.push(Appointment { at, every, command });
+        self.arrange(Appointment { at, every, command });
+    }
+
+    /// Of two at the same time the one that was planned first is first.
+    fn arrange(&mut self, item: Appointment) {
+        let index = self.agenda.partition_point(|other| other.at <= item.at);
+        self.agenda.insert(index, item);
     }
 
     pub fn books(&self) -> &Books {
@@ -256,8 +263,7 @@ impl MockEditor {
         let work = work.map(|(until, _)| (*until, Due::Work));
         let test = self.jobs.next_at().map(|at| (at, Due::Test));
         let later = self.later.iter().enumerate().map(|(index, (at, _))| (*at, Due::Later(index)));
-        let agenda = self.agenda.iter().enumerate();
-        let agenda = agenda.map(|(index, item)| (item.at, Due::Appointment(index)));
+        let agenda = self.agenda.first().map(|item| (item.at, Due::Appointment));
         let singles = [activity, stuck, work, test, link].into_iter().flatten();
         singles.chain(later).chain(agenda).min_by_key(|(at, _)| *at)
     }
@@ -282,18 +288,18 @@ impl MockEditor {
                     Later::Pong => self.say_pong(),
                     Later::Answer(answer) => self.send_answer(answer),
                 },
-                Due::Appointment(index) => self.on_appointment(at, index),
+                Due::Appointment => self.on_appointment(at),
             }
             self.work(at);
         }
     }
 
-    fn on_appointment(&mut self, at: Duration, index: usize) {
-        let mut item = self.agenda.remove(index);
+    fn on_appointment(&mut self, at: Duration) {
+        let mut item = self.agenda.remove(0);
         self.obey(at, item.command.clone());
         if let Some(every) = item.every {
             item.at = at + every;
-            self.agenda.push(item);
+            self.arrange(item);
         }
     }
 

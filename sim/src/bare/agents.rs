@@ -69,7 +69,8 @@ impl World<'_> {
             Ok(request) => {
                 let call = CallId(id);
                 self.callers.insert(call, caller);
-                self.tell(Event::CallReceived { call, request, wants_progress: true });
+                let wants_progress = id.is_multiple_of(3);
+                self.tell(Event::CallReceived { call, request, wants_progress });
             }
             Err(failure) => {
                 let answer = if failure.code == ErrorCode::UnknownCommand {
