@@ -12,6 +12,7 @@ mod catalogue;
 mod check;
 mod disconnects;
 mod editor_state;
+mod editors;
 mod failures;
 mod frames;
 mod heartbeat;
