@@ -38,13 +38,31 @@ impl LogType {
     }
 }
 
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Console(Vec<Entry>);
+/// Entries are numbered from 1 on, and keep their number when others are cleared away.
+#[derive(Clone, Debug)]
+pub(crate) struct Console {
+    /// Told from every other console by it.
+    name: String,
+    entries: Vec<(u64, Entry)>,
+    made: u64,
+}
+
+/// Entries in a row that say the same.
+struct Row<'a> {
+    entry: &'a Entry,
+    count: u64,
+    /// The number of the oldest of them.
+    number: u64,
+}
 
 impl Console {
+    pub(crate) fn new(name: String) -> Self {
+        Self { name, entries: Vec::new(), made: 0 }
+    }
+
     /// What the console of a small project shows.
-    pub(crate) fn sample() -> Self {
-        let mut console = Self::default();
+    pub(crate) fn sample(name: String) -> Self {
+        let mut console = Self::new(name);
         console.add(LogType::Log, "Game started in 0.42 s");
         console.add(LogType::Log, "Loaded level 'Meadow' with 128 objects");
         console.add(LogType::Warning, "Player.Update allocates 1.2 kB per frame");
@@ -60,40 +78,97 @@ impl Console {
                 "Enemy.Update () (at Assets/Scripts/Enemy.cs:42)".to_owned()
             }
         };
-        self.0.push(Entry { kind, message: message.to_owned(), stack_trace });
+        self.made += 1;
+        self.entries.push((self.made, Entry { kind, message: message.to_owned(), stack_trace }));
     }
 
     pub(crate) fn clear(&mut self) {
-        self.0.clear();
+        self.entries.clear();
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.0.len()
+        self.entries.len()
     }
 
-    /// The newest entries that are wanted, oldest first.
-    pub(crate) fn read(&self, params: &Json) -> Json {
+    fn cursor(&self, number: u64) -> String {
+        format!("{}-{number}", self.name)
+    }
+
+    fn number_of(&self, cursor: &str) -> Option<u64> {
+        let number = cursor.strip_prefix(&self.name)?.strip_prefix('-')?.parse().ok()?;
+        (number <= self.made).then_some(number)
+    }
+
+    /// The newest entries that are wanted, oldest first, in at most `frame_max` bytes.
+    pub(crate) fn read(&self, params: &Json, frame_max: usize) -> Json {
         let text = |name: &str| params.get(name).and_then(Json::as_str);
+        let [since, before] = ["since", "before"].map(text);
+        let [after, until] = [since, before].map(|cursor| self.number_of(cursor?));
+        let is_lost = (since.is_some() && after.is_none()) || (before.is_some() && until.is_none());
         let types = params.get("types").and_then(Json::as_array);
-        let wanted = |entry: &&Entry| {
+        let wanted = |(number, entry): &&(u64, Entry)| {
             let type_fits = types.is_none_or(|types| {
                 types.iter().any(|wanted| wanted.as_str() == Some(entry.kind.text()))
             });
-            type_fits && text("contains").is_none_or(|part| entry.message.contains(part))
+            after.is_none_or(|after| *number > after)
+                && until.is_none_or(|until| *number < until)
+                && type_fits
+                && text("contains").is_none_or(|part| entry.message.contains(part))
         };
-        let max = params.get("max_entries").and_then(Json::as_u64).unwrap_or(200);
-        let max = usize::try_from(max).unwrap_or(usize::MAX);
         let with_traces = params.get("stack_traces").and_then(Json::as_bool).unwrap_or(true);
-        let matching: Vec<&Entry> = self.0.iter().filter(wanted).collect();
-        let left_out = matching.len().saturating_sub(max);
-        let shown = matching.iter().skip(left_out).map(|entry| {
-            let stack_trace = if with_traces { entry.stack_trace.as_str() } else { "" };
-            json!({
-                "type": entry.kind.text(), "message": entry.message, "stack_trace": stack_trace,
-            })
-        });
-        let entries: Vec<Json> = shown.collect();
-        json!({ "count": entries.len(), "entries": entries, "truncated": left_out > 0 })
+        let max = params.get("max_entries").and_then(Json::as_u64).unwrap_or(200);
+        let rows = fold(self.entries.iter().filter(wanted));
+        let mut room = Room::new(frame_max);
+        let shown = rows.iter().rev().take(usize::try_from(max).unwrap_or(usize::MAX));
+        let shown = shown.map(|row| self.show(row, with_traces, frame_max));
+        let mut entries: Vec<Json> = shown.take_while(|entry| room.takes(entry)).collect();
+        entries.reverse();
+        let left_out = rows.len() - entries.len();
+        let more: u64 = rows.iter().take(left_out).map(|row| row.count).sum();
+        json!({
+            "count": entries.len(), "entries": entries, "truncated": left_out > 0, "more": more,
+            "cursor": self.cursor(self.made), "cursor_lost": is_lost,
+        })
+    }
+
+    fn show(&self, row: &Row<'_>, with_traces: bool, frame_max: usize) -> Json {
+        let stack_trace = if with_traces { row.entry.stack_trace.as_str() } else { "" };
+        let text_max = frame_max / 32;
+        json!({
+            "type": row.entry.kind.text(),
+            "message": row.entry.message.chars().take(text_max).collect::<String>(),
+            "stack_trace": stack_trace.chars().take(text_max).collect::<String>(),
+            "count": row.count,
+            "cursor": self.cursor(row.number),
+        })
+    }
+}
+
+/// Oldest first.
+fn fold<'a>(entries: impl Iterator<Item = &'a (u64, Entry)>) -> Vec<Row<'a>> {
+    let mut rows: Vec<Row<'a>> = Vec::new();
+    for (number, entry) in entries {
+        match rows.last_mut() {
+            Some(row) if row.entry == entry => row.count += 1,
+            Some(_) | None => rows.push(Row { entry, count: 1, number: *number }),
+        }
+    }
+    rows
+}
+
+/// What is left of half a frame: the rest is for everything else in it.
+pub(crate) struct Room(usize);
+
+impl Room {
+    pub(crate) fn new(frame_max: usize) -> Self {
+        Self(frame_max / 2)
+    }
+
+    pub(crate) fn takes(&mut self, item: &Json) -> bool {
+        let bytes = item.to_string().len();
+        let fits = bytes <= self.0;
+        self.0 = self.0.saturating_sub(bytes);
+        fits
     }
 }
 
@@ -101,19 +176,57 @@ impl Console {
 mod tests {
     use serde_json::json;
 
-    use super::Console;
+    use super::{Console, LogType};
+
+    const FRAME_MAX: usize = 1_048_576;
+
+    fn sample() -> Console {
+        Console::sample("c".to_owned())
+    }
 
     #[test]
     fn entries_are_filtered_and_cut_as_asked() {
-        let console = Console::sample();
-        let all = console.read(&json!({}));
+        let read = |params| sample().read(&params, FRAME_MAX);
+        let all = read(json!({}));
         assert_eq!((&all["count"], &all["truncated"]), (&json!(5), &json!(false)));
-        let errors = console.read(&json!({ "types": ["error", "warning"], "stack_traces": false }));
+        let errors = read(json!({ "types": ["error", "warning"], "stack_traces": false }));
         assert_eq!(errors["count"], 2);
         assert_eq!(errors["entries"][1]["stack_trace"], "");
-        let newest = console.read(&json!({ "max_entries": 2 }));
+        let newest = read(json!({ "max_entries": 2 }));
         assert_eq!((&newest["count"], &newest["truncated"]), (&json!(2), &json!(true)));
-        assert_eq!(newest["entries"][1]["message"], "Autosave done");
-        assert_eq!(console.read(&json!({ "contains": "level" }))["count"], 1);
+        assert_eq!(
+            (&newest["entries"][1]["message"], &newest["more"]),
+            (&json!("Autosave done"), &json!(3))
+        );
+        assert_eq!(read(json!({ "contains": "level" }))["count"], 1);
+    }
+
+    #[test]
+    fn a_cursor_shows_what_came_after_it_also_when_the_console_was_cleared() {
+        let mut console = sample();
+        let first = console.read(&json!({}), FRAME_MAX);
+        console.clear();
+        (0..3).for_each(|_| console.add(LogType::Log, "again"));
+        let since = console.read(&json!({ "since": first["cursor"] }), FRAME_MAX);
+        assert_eq!((&since["count"], &since["entries"][0]["count"]), (&json!(1), &json!(3)));
+        assert_eq!(since["cursor_lost"], false);
+        let none = console.read(&json!({ "since": since["cursor"] }), FRAME_MAX);
+        assert_eq!(none["count"], 0);
+        let lost =
+            Console::sample("d".to_owned()).read(&json!({ "since": first["cursor"] }), FRAME_MAX);
+        assert_eq!((&lost["count"], &lost["cursor_lost"]), (&json!(5), &json!(true)));
+    }
+
+    #[test]
+    fn an_answer_never_outgrows_a_frame() {
+        let mut console = sample();
+        for number in 0..2_000 {
+            console.add(LogType::Error, &format!("{number} {}", "\u{1}".repeat(20_000)));
+        }
+        for frame_max in [16 * 1024, FRAME_MAX] {
+            let read = console.read(&json!({ "max_entries": 2_000 }), frame_max);
+            assert!(read.to_string().len() < frame_max);
+            assert!(read["count"].as_u64() > Some(0));
+        }
     }
 }

@@ -52,6 +52,8 @@ pub struct MockEditor {
     settings: Settings,
     books: Books,
     console: Console,
+    /// Bytes that the server takes in a frame.
+    frame_max: usize,
     activity: Activity,
     /// Until when the main thread is stuck; `None` inside means until it is dismissed.
     stuck: Option<Option<Duration>>,
@@ -156,7 +158,8 @@ impl MockEditor {
         Self {
             chance: Chance::new(settings.seed),
             books: Books::default(),
-            console: Console::sample(),
+            console: Console::sample(format!("c{}.1", settings.seed)),
+            frame_max: link::FRAME_MAX,
             activity: Activity::Ready,
             stuck: None,
             link: Link::Away { dial_at: Duration::ZERO },

@@ -6,6 +6,8 @@ use protocol::Json;
 use serde::Deserialize;
 use serde_json::json;
 
+use crate::console::Room;
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Suite(pub Vec<Test>);
 
@@ -125,8 +127,8 @@ impl Suite {
     }
 }
 
-/// What Unity gives for a finished run.
-pub(crate) fn report(tests: &[Test]) -> Json {
+/// What Unity gives for a finished run: as many failures as fit into a frame.
+pub(crate) fn report(tests: &[Test], frame_max: usize) -> Json {
     let count = |outcome| tests.iter().filter(|test| test.outcome == outcome).count();
     let failed = tests.iter().filter(|test| test.outcome == TestOutcome::Fail).map(|test| {
         json!({
@@ -135,6 +137,8 @@ pub(crate) fn report(tests: &[Test]) -> Json {
             "stack_trace": format!("at {} () in Assets/Tests/Tests.cs:17", test.name),
         })
     });
+    let mut room = Room::new(frame_max);
+    let failed = failed.take_while(|test| room.takes(test));
     let duration: Duration = tests.iter().map(|test| test.takes).sum();
     json!({
         "summary": {
@@ -162,7 +166,7 @@ mod tests {
         assert_eq!(count(json!({ "mode": "edit" })), 15);
         assert_eq!(count(json!({ "mode": "play" })), 5);
         assert_eq!(count(json!({ "mode": "all", "filter": "Enemy" })), 5);
-        let report = report(&suite.select(&json!({ "filter": "Player" })));
+        let report = report(&suite.select(&json!({ "filter": "Player" })), 1_048_576);
         assert_eq!(report["summary"]["passed"], 4);
         assert_eq!(report["failed_tests"][0]["name"], "Game.Tests.PlayerTests.Jumps");
     }

@@ -42,6 +42,9 @@ impl Message for ToUnity {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServerHello {
     pub server_version: String,
+    /// Bytes that a frame of the plugin may have; a larger one ends the session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_message_bytes: Option<u64>,
 }
 
 /// `capability`: the tools the server serves, once after its hello.

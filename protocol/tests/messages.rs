@@ -91,9 +91,13 @@ fn from_unity() -> Vec<(&'static str, FromUnity)> {
     ]
 }
 
+fn server_hello() -> ServerHello {
+    ServerHello { server_version: "1.0.0".to_owned(), max_message_bytes: Some(1_048_576) }
+}
+
 fn to_unity() -> Vec<(&'static str, ToUnity)> {
     vec![
-        ("hello", ToUnity::Hello(ServerHello { server_version: "1.0.0".to_owned() })),
+        ("hello", ToUnity::Hello(server_hello())),
         (
             "capability",
             ToUnity::Capability(Capability {

@@ -176,7 +176,9 @@ fn to_unity() -> impl Strategy<Value = ToUnity> {
             })
         });
     prop_oneof![
-        any::<String>().prop_map(|server_version| ToUnity::Hello(ServerHello { server_version })),
+        (any::<String>(), any::<Option<u64>>()).prop_map(|(server_version, max_message_bytes)| {
+            ToUnity::Hello(ServerHello { server_version, max_message_bytes })
+        }),
         vec(tool_metadata(), 0..4).prop_map(|tools| ToUnity::Capability(Capability { tools })),
         Just(ToUnity::Ping(Ping {})),
         execute,

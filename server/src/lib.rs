@@ -13,7 +13,7 @@ pub mod system;
 #[forbid(clippy::disallowed_types, clippy::disallowed_methods, clippy::disallowed_macros)]
 pub mod coordination;
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use rmcp::ServiceExt;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -32,6 +32,7 @@ use io::network::Network;
 use io::port_keeper::PortKeeper;
 use io::relay::Relay;
 use io::stdio_transport::StdioTransport;
+use io::task_view::TaskView;
 
 /// What the server calls itself, to Unity and to agents.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -45,6 +46,8 @@ pub struct Server<N: Network, C: Core> {
     /// Made with the limits of `config` and with `boot`.
     pub core: C,
     pub boot: Boot,
+    /// When it was started, for whoever is told a time.
+    pub started: SystemTime,
     pub network: N,
     /// Of this process, for whoever asks who has the port.
     pub pid: u32,
@@ -63,14 +66,16 @@ impl<N: Network, C: Core> Server<N, C> {
         R: AsyncRead + Unpin + Send + 'static,
         W: AsyncWrite + Unpin + Send + 'static,
     {
-        let Self { config, core: decisions, boot, pid, network, sse_keep_alive, listener, stop } =
-            self;
+        let Self { config, core: decisions, boot, started, pid, network, .. } = self;
+        let Self { sse_keep_alive, listener, stop, .. } = self;
         let message_max = config.limits.message_max_bytes;
         let (core, inbox) = event_loop::channel();
         let event_loop = event_loop::run(decisions, inbox);
 
         let (relay_to, holder) = watch::channel(None);
-        let adapter = McpEndpointAdapter::new(core.clone(), Relay::new(network.clone(), holder));
+        let relay = Relay::new(network.clone(), holder);
+        let tasks_shown = TaskView { started, poll_interval: config.limits.job_poll_interval };
+        let adapter = McpEndpointAdapter::new(core.clone(), relay, tasks_shown);
         let tasks = TaskTracker::new();
         let closing = CancellationToken::new();
         let surroundings = Surroundings {

@@ -3,7 +3,7 @@
 mod cli;
 
 use std::io::{ErrorKind, Write as _};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use rmcp::transport::io::stdio_pipes;
 use tokio_util::sync::CancellationToken;
@@ -63,7 +63,9 @@ async fn serve(config: Config, stdio: bool) -> Result<(), Failed> {
     let core = ExecutionCoordinator::new(config.limits.clone(), boot, VERSION);
     let pid = std::process::id();
     let (network, sse_keep_alive) = (Loopback, Some(SSE_KEEP_ALIVE));
-    let server = Server { config, core, boot, pid, network, sse_keep_alive, listener, stop };
+    let started = SystemTime::now();
+    let server =
+        Server { config, core, boot, started, pid, network, sse_keep_alive, listener, stop };
     server.run(stdio.then(stdio_pipes)).await;
     Ok(())
 }

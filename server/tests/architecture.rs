@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 const MAY_NAME: &[(&str, &[&str])] = &[
     ("cancel_manager", &["ids", "limits"]),
     ("editor_state_tracker", &["time"]),
-    ("event", &["failure", "ids", "request_validator"]),
+    ("event", &["failure", "ids", "request_validator", "time"]),
     (
         "execution_coordinator",
         &[

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use protocol::Json;
 use rmcp_client::model::{
-    CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, ProtocolVersion,
-    ServerResult,
+    CallToolRequest, CallToolRequestParams, CallToolResult, CancelTaskParams, CancelTaskRequest,
+    ClientCapabilities, ClientConfig, ClientRequest, GetTaskParams, GetTaskRequest, Implementation,
+    ProtocolVersion, ServerResult,
 };
 use rmcp_client::service::{PeerRequestOptions, RequestHandle, RunningService, ServiceError};
 use rmcp_client::transport::StreamableHttpClientTransport;
@@ -23,6 +24,8 @@ use crate::stage::{self, Machine};
 /// How often an agent tries again to begin a conversation, and how long it waits in between.
 const JOIN_ATTEMPTS: u32 = 10;
 const JOIN_PAUSE: Duration = Duration::from_millis(50);
+
+type Client = RunningService<RoleClient, ClientConfig>;
 
 /// What one agent does.
 #[derive(Clone, Debug)]
@@ -146,38 +149,48 @@ pub(crate) async fn play<M: Machine>(part: Part, machine: M, diary: Diary) {
     std::future::pending().await
 }
 
-async fn join<M: Machine>(
-    part: &Part,
-    machine: &M,
-) -> Result<RunningService<RoleClient, ()>, String> {
+async fn join<M: Machine>(part: &Part, machine: &M) -> Result<Client, String> {
+    let mut capabilities = ClientCapabilities::default();
+    if part.speaks == Speaks::Tasks {
+        capabilities = ClientCapabilities::builder().enable_tasks().build();
+    }
+    let client = ClientConfig::new(capabilities, Implementation::new("agent", "1"));
     let lifecycle = match part.speaks {
-        Speaks::Modern => ClientLifecycleMode::Discover {
+        Speaks::Modern | Speaks::Tasks => ClientLifecycleMode::Discover {
             preferred_versions: vec![ProtocolVersion::V_2026_07_28],
         },
         Speaks::Legacy => ClientLifecycleMode::Initialize,
     };
     let joined = match part.via {
         Via::Http => {
-            let client = HttpClient { network: machine.clone(), port: part.port };
+            let http = HttpClient { network: machine.clone(), port: part.port };
             let config = StreamableHttpClientTransportConfig::with_uri("http://127.0.0.1/mcp");
-            let transport = StreamableHttpClientTransport::with_client(client, config);
-            ().serve_with_lifecycle(transport, lifecycle).await
+            let transport = StreamableHttpClientTransport::with_client(http, config);
+            client.serve_with_lifecycle(transport, lifecycle).await
         }
         Via::Stdio | Via::OwnServer => {
             let pipes = machine.pipes_of(&part.server).await.map_err(|error| error.to_string())?;
-            ().serve_with_lifecycle(tokio::io::split(pipes), lifecycle).await
+            client.serve_with_lifecycle(tokio::io::split(pipes), lifecycle).await
         }
     };
     joined.map_err(|error| format!("the agent could not join: {error}"))
 }
 
-async fn ask(
-    client: &RunningService<RoleClient, ()>,
-    call: &Call,
-) -> Result<RequestHandle<RoleClient>, ServiceError> {
-    let params =
-        CallToolRequestParams::new(call.tool.clone()).with_arguments(call.arguments.clone());
-    let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+async fn ask(client: &Client, call: &Call) -> Result<RequestHandle<RoleClient>, ServiceError> {
+    let task = || call.arguments.get("taskId").and_then(Json::as_str).unwrap_or_default();
+    let request = match call.tool.as_str() {
+        "tasks/get" => {
+            ClientRequest::GetTaskRequest(GetTaskRequest::new(GetTaskParams::new(task())))
+        }
+        "tasks/cancel" => {
+            ClientRequest::CancelTaskRequest(CancelTaskRequest::new(CancelTaskParams::new(task())))
+        }
+        tool => {
+            let params = CallToolRequestParams::new(tool.to_owned());
+            let params = params.with_arguments(call.arguments.clone());
+            ClientRequest::CallToolRequest(CallToolRequest::new(params))
+        }
+    };
     client.send_cancellable_request(request, PeerRequestOptions::no_options()).await
 }
 
@@ -200,7 +213,8 @@ async fn wait(
                 Ok(Err(ServiceError::McpError(error))) => {
                     Told::Failed { code: error.code.0.to_string(), guarantee: None }
                 }
-                Ok(Ok(_)) => Told::Lost("an answer of another kind".to_owned()),
+                // About a task.
+                Ok(Ok(result)) => Told::Ok(serde_json::to_value(result).unwrap_or_default()),
                 Ok(Err(error)) => Told::Lost(error.to_string()),
                 Err(_) => Told::Lost("the conversation ended".to_owned()),
             };

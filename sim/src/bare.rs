@@ -90,6 +90,9 @@ pub(crate) fn fits(scenario: &Scenario) -> Result<(), String> {
     if scenario.agents.values().any(|agent| agent.via == Via::OwnServer) {
         return Err("the core level has one server".to_owned());
     }
+    if scenario.has_tasks() {
+        return Err("the core level knows no tasks".to_owned());
+    }
     let of_agent = |host: &str| scenario.agents.contains_key(host);
     let breaks_agents = scenario.steps.iter().any(|step| match &step.action {
         Action::Network { from, to, .. } => of_agent(from) || of_agent(to),

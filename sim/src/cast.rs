@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use mock_unity::{Books, MockEditor, session};
 use tokio::io::split;
@@ -159,7 +159,10 @@ async fn serve<M: Machine>(
     let listener = network.bind(config.port).await.ok();
     let core = props.planting.core(&config.limits, boot, &props, &host);
     let sse_keep_alive = None; // It goes by the real clock, and there is none here.
-    let server = Server { config, core, boot, pid: 1, network, sse_keep_alive, listener, stop };
+    let started = SystemTime::UNIX_EPOCH + stage::now();
+    let pid = 1;
+    let server =
+        Server { config, core, boot, started, pid, network, sse_keep_alive, listener, stop };
     server.run(pipes).await;
     props.log.note(stage::now(), &host, "ended", String::new());
 }

@@ -77,6 +77,8 @@ pub enum Via {
 pub enum Speaks {
     /// `server/discover`, each request complete in itself (2026-07-28).
     Modern,
+    /// The same, by one who knows what a task is.
+    Tasks,
     /// `initialize` (2025-11-25 and before).
     Legacy,
 }
@@ -137,6 +139,7 @@ pub enum ServerDoes {
 pub struct Call {
     pub label: String,
     pub agent: String,
+    /// A tool, or one of the methods `tasks/get` and `tasks/cancel`.
     pub tool: String,
     pub arguments: Map<String, Json>,
     pub expected: Expected,
@@ -164,6 +167,11 @@ impl Scenario {
         for (number, editor) in (0..).zip(&mut self.editors) {
             editor.settings.seed = seed.wrapping_add(number); // Another seed is another Editor.
         }
+    }
+
+    /// Whether an agent asks for something that only MCP knows.
+    pub(crate) fn has_tasks(&self) -> bool {
+        self.agents.values().any(|agent| agent.speaks == Speaks::Tasks)
     }
 
     pub fn calls(&self) -> impl Iterator<Item = (Duration, &Call)> {

@@ -203,7 +203,8 @@ impl Writer {
                 if let Some(id) = request.get("id") {
                     self.open.insert((wire.clone(), id.to_string()), method.to_owned());
                 }
-                (method.to_owned(), String::new())
+                let task = text(params.and_then(|params| params.get("taskId")));
+                (method.to_owned(), task.unwrap_or_default())
             }
         };
         (what, fields.trim_end().to_owned())
@@ -260,6 +261,9 @@ pub(crate) fn outcome_of(answer: &Json) -> Outcome {
         let retryable = error.pointer("/error/retryable") == Some(&Json::Bool(true));
         return Outcome::Failed { code: text(&error, "/error/code"), guarantee, retryable };
     }
+    if result.get("taskId").is_some() {
+        return Outcome::Ok(result); // It is about a task.
+    }
     Outcome::Ok(result.get("structuredContent").cloned().unwrap_or_default())
 }
 
@@ -290,7 +294,8 @@ pub(crate) fn json_of(message: &Message) -> Option<Json> {
 }
 
 /// Fields that say by their value what they are, in the order in which they are shown.
-const BARE: [&str; 6] = ["request_id", "job_id", "target_job_id", "tool_name", "state", "status"];
+const BARE: [&str; 7] =
+    ["request_id", "job_id", "taskId", "target_job_id", "tool_name", "state", "status"];
 /// Shorter names for the fields that are long ones.
 const SHORTER: [(&str, &str); 7] = [
     ("client_request_id", "for"),
@@ -302,7 +307,7 @@ const SHORTER: [(&str, &str); 7] = [
     ("editor_state", "editor"),
 ];
 /// What every frame has, and what the next release will change in `/healthz`.
-const OMITTED: [&str; 3] = ["type", "timestamp", "version"];
+const OMITTED: [&str; 5] = ["type", "timestamp", "version", "_meta", "resultType"];
 
 fn frame_fields(frame: &Json) -> String {
     let Some(all) = frame.as_object() else { return short(&frame.to_string()) };

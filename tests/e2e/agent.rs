@@ -35,6 +35,11 @@ pub(crate) fn brief(error: &Value) -> String {
     format!("{} {}", text(&error["code"]), text(&error["details"]["execution_guarantee"]))
 }
 
+/// What a report of progress says.
+pub(crate) fn message_of(report: &Value) -> &str {
+    report["params"]["message"].as_str().unwrap_or_else(|| panic!("{report}"))
+}
+
 pub(crate) fn initialize(version: &str) -> Value {
     json!({
         "protocolVersion": version,
@@ -221,7 +226,7 @@ impl HttpAgent {
         );
         if method != "initialize" {
             head += &format!("\r\nmcp-protocol-version: {version}\r\nmcp-method: {method}");
-            if let Some(name) = params["name"].as_str() {
+            if let Some(name) = params["name"].as_str().or(params["taskId"].as_str()) {
                 head += &format!("\r\nmcp-name: {name}");
             }
         }

@@ -17,4 +17,5 @@ mod disconnects;
 mod logs;
 mod relay;
 mod shutdown;
+mod tasks;
 mod tools;

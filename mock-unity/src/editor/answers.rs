@@ -77,7 +77,7 @@ impl MockEditor {
             ToUnity::SubmitJob(frame) => self.submit(now, frame, execution),
             ToUnity::GetJobStatus(frame) => {
                 let lie = self.lie.take();
-                self.jobs.status(frame, lie)
+                self.jobs.status(frame, lie, self.frame_max)
             }
             ToUnity::Cancel(frame) => {
                 let known =
@@ -108,7 +108,7 @@ impl MockEditor {
             return error(frame.request_id, "ERR_UNKNOWN_COMMAND", "there is no such tool");
         }
         self.books.executed.push(execution);
-        let outcome = ExecuteOutcome::Ok(self.console.read(&frame.params));
+        let outcome = ExecuteOutcome::Ok(self.console.read(&frame.params, self.frame_max));
         FromUnity::Result(ExecuteResult { request_id: frame.request_id, outcome })
     }
 

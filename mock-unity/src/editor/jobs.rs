@@ -106,7 +106,12 @@ impl Jobs {
     }
 
     /// `lie`: what to say instead of the truth.
-    pub(super) fn status(&self, frame: GetJobStatus, lie: Option<JobState>) -> FromUnity {
+    pub(super) fn status(
+        &self,
+        frame: GetJobStatus,
+        lie: Option<JobState>,
+        frame_max: usize,
+    ) -> FromUnity {
         let GetJobStatus { request_id, job_id } = frame;
         let Some(job) = self.jobs.iter().find(|job| job.id == job_id) else {
             return error(request_id, "ERR_JOB_NOT_FOUND", "the job is not known here");
@@ -115,7 +120,7 @@ impl Jobs {
         let progress = Progress { done: job.done as u64, total: job.tests.len() as u64, current };
         let progress = Some(progress).filter(|_| !job.state.is_terminal());
         let ended = matches!(job.state, JobState::Succeeded | JobState::Failed);
-        let result = ended.then(|| report(&job.tests));
+        let result = ended.then(|| report(&job.tests, frame_max));
         let state = lie.unwrap_or(job.state);
         FromUnity::JobStatus(JobStatus { request_id, job_id, state, progress, result, error: None })
     }

@@ -14,6 +14,8 @@ use crate::settings::{PongPolicy, Reconnect};
 
 /// What a plugin does when it is told that another Editor has the place.
 const REFUSED_WAIT: Duration = Duration::from_secs(10);
+/// Of a server that does not say.
+pub(super) const FRAME_MAX: usize = 1_048_576;
 const REFUSED: &str = "another Unity websocket session is already active";
 
 impl MockEditor {
@@ -65,7 +67,9 @@ impl MockEditor {
             return;
         };
         match frame {
-            ToUnity::Hello(_) => {
+            ToUnity::Hello(hello) => {
+                let max = hello.max_message_bytes.map(usize::try_from);
+                self.frame_max = max.and_then(Result::ok).unwrap_or(FRAME_MAX);
                 self.link = Link::Open { welcome: true };
                 self.counts.failed_dials = 0;
                 for answer in std::mem::take(&mut self.unsent) {

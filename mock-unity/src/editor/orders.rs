@@ -84,11 +84,16 @@ impl MockEditor {
         self.lie = None;
         self.forget_requests();
         self.jobs.forget();
-        self.console = Console::sample();
         self.counts.editors += 1;
+        self.console = Console::sample(self.console_name());
         self.counts.sessions += 1;
         self.counts.attempts = 0;
         self.cut(now + time, Output::Cut);
+    }
+
+    /// Every start of every Editor has a console of its own.
+    fn console_name(&self) -> String {
+        format!("c{}.{}", self.settings.seed, self.counts.editors)
     }
 
     pub(super) fn forget_requests(&mut self) {

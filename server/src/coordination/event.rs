@@ -7,6 +7,7 @@ use protocol::{DecodeError, EditorState, FromUnity, JobState, Json, Progress, Re
 use super::failure::Failure;
 use super::ids::{CallId, ConnectionId, JobId};
 use super::request_validator::ValidCall;
+use super::time::JobTimes;
 
 /// Everything that can happen to the server.
 #[derive(Clone, Debug, PartialEq)]
@@ -108,6 +109,7 @@ pub enum Answer {
     JobAccepted {
         job: JobId,
         state: JobState,
+        times: JobTimes,
     },
     Job(Box<JobReport>),
     Cancel {
@@ -163,6 +165,7 @@ pub struct Running {
 pub struct JobReport {
     pub job: JobId,
     pub state: JobState,
+    pub times: JobTimes,
     pub progress: Option<Progress>,
     pub result: Option<Json>,
     pub error: Option<Failure>,

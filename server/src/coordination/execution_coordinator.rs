@@ -87,6 +87,7 @@ impl ExecutionCoordinator {
 
     /// The only way any state of the server changes.
     pub fn handle(&mut self, now: Timestamp, event: Event) -> Vec<Effect> {
+        self.jobs.set_now(now);
         self.expire(now); // Time passed before the event happened.
         self.react(now, event);
         self.dispatch(now); // Whatever happened, work may now be possible.

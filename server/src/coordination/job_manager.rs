@@ -7,7 +7,7 @@ use super::ids::{CallId, JobId};
 use super::limits::Limits;
 use super::stores::job::{Cancel, Ending, Job, JobDeadline, JobPhase, JobStore, Poll, RunningJob};
 use super::stores::request::Call;
-use super::time::{Deadline, Timestamp, Why};
+use super::time::{Deadline, JobTimes, Timestamp, Why};
 
 #[derive(Debug, Default)]
 pub(super) struct JobManager {
@@ -26,6 +26,11 @@ pub(super) enum Due {
 }
 
 impl JobManager {
+    /// Whatever changes until this is called again, changes now.
+    pub(super) fn set_now(&mut self, now: Timestamp) {
+        self.jobs.set_now(now);
+    }
+
     pub(super) fn has_room(&self, limits: &Limits) -> bool {
         self.jobs.active_len() < limits.jobs_active_max
     }
@@ -37,6 +42,7 @@ impl JobManager {
             request_id: call.request_id.clone(),
             ticket: call.ticket,
             arrived: call.arrived,
+            times: JobTimes { issued: self.jobs.now(), changed: self.jobs.now() },
             timeout: call.timeout,
             phase: JobPhase::Queued { frame },
             cancel: None,
@@ -51,18 +57,17 @@ impl JobManager {
 
     pub(super) fn report(&self, id: JobId) -> Option<JobReport> {
         let job = self.jobs.get(id)?;
-        let (progress, result, error) = match &job.phase {
-            JobPhase::Queued { .. } | JobPhase::Submitting => (None, None, None),
-            JobPhase::Running(running) => (running.progress.clone(), None, None),
-            JobPhase::Ended(ending) => {
-                (ending.progress.clone(), ending.result.clone(), ending.error.clone())
-            }
+        let (result, error) = match &job.phase {
+            JobPhase::Queued { .. } | JobPhase::Submitting | JobPhase::Running(_) => (None, None),
+            JobPhase::Ended(ending) => (ending.result.clone(), ending.error.clone()),
         };
         let cancel = job.cancel.as_ref().map(|cancel| match cancel {
             Cancel::UnderWay | Cancel::Unanswered => CancelView::Requested,
             Cancel::Rejected(failure) => CancelView::Rejected(failure.clone()),
         });
-        Some(JobReport { job: id, state: job.state(), progress, result, error, cancel })
+        let progress = job.progress().cloned();
+        let (state, times) = (job.state(), job.times);
+        Some(JobReport { job: id, state, times, progress, result, error, cancel })
     }
 
     /// The submission leaves for Unity; it can be taken only once.
@@ -129,11 +134,7 @@ impl JobManager {
     }
 
     pub(super) fn progress(&self, id: JobId) -> Option<Progress> {
-        match &self.jobs.get(id)?.phase {
-            JobPhase::Running(running) => running.progress.clone(),
-            JobPhase::Ended(ending) => ending.progress.clone(),
-            JobPhase::Queued { .. } | JobPhase::Submitting => None,
-        }
+        self.jobs.get(id)?.progress().cloned()
     }
 
     pub(super) fn state(&self, id: JobId) -> Option<JobState> {

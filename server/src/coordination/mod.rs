@@ -38,5 +38,5 @@ pub use ids::{Boot, CallId, ConnectionId, JobId};
 pub use limits::Limits;
 pub use request_validator::{RawCall, Request, ValidCall, validate};
 pub use shape::{Field, Shape};
-pub use time::{Deadline, Timestamp, Why};
+pub use time::{Deadline, JobTimes, Timestamp, Why};
 pub use tool_catalog::{Kind, Need, Parameter, Route, TOOLS, Tool};

@@ -32,6 +32,15 @@ impl Add<Duration> for Timestamp {
     }
 }
 
+/// Moments in the life of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JobTimes {
+    /// When it got its id.
+    pub issued: Timestamp,
+    /// When its state or its progress changed last.
+    pub changed: Timestamp,
+}
+
 /// When the core wants to be called at the latest, and what it will do then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deadline {

@@ -36,13 +36,15 @@ pub enum Kind {
 pub enum Route {
     /// From what the server knows, at once.
     EditorState,
-    /// One `execute` in Unity.
+    /// One `execute` in Unity. `answer` is what Unity gives, `told` what is made of it for agents.
     Execute {
         answer: Shape,
+        told: Shape,
     },
-    /// One `submit_job` in Unity; then the job lives on.
+    /// One `submit_job` in Unity; then the job lives on. `result` and `told` as above.
     SubmitJob {
         result: Shape,
+        told: Shape,
     },
     JobStatus,
     CancelJob,
@@ -85,7 +87,7 @@ impl Tool {
     /// What Unity must answer: for an `execute` its result, for a job the result of its end.
     pub(super) fn check_answer(&self, answer: &Json) -> Result<(), String> {
         match &self.route {
-            Route::Execute { answer: shape } | Route::SubmitJob { result: shape } => {
+            Route::Execute { answer: shape, .. } | Route::SubmitJob { result: shape, .. } => {
                 shape.check(answer)
             }
             Route::EditorState | Route::JobStatus | Route::CancelJob => Ok(()),
@@ -116,6 +118,7 @@ impl Tool {
 }
 
 const COUNT: Shape = Shape::Integer { min: 0, max: u64::MAX };
+const POSITIVE: Shape = Shape::Integer { min: 1, max: u64::MAX };
 const LOG_TYPES: &[&str] = &["log", "warning", "error", "assert", "exception"];
 
 const fn required(name: &'static str, shape: Shape) -> Field {
@@ -126,6 +129,7 @@ const fn optional(name: &'static str, shape: Shape) -> Field {
     Field { name, shape, required: false }
 }
 
+/// As Unity gives it, oldest first.
 const CONSOLE: Shape = Shape::Object(&[
     required(
         "entries",
@@ -133,32 +137,63 @@ const CONSOLE: Shape = Shape::Object(&[
             required("type", Shape::OneOf(LOG_TYPES)),
             required("message", Shape::Text),
             optional("stack_trace", Shape::Text),
+            // How often it came in a row.
+            optional("count", POSITIVE),
+            // Names it, for `before`.
+            optional("cursor", Shape::Text),
         ])),
     ),
     required("count", COUNT),
     required("truncated", Shape::Flag),
+    // How many entries are left out.
+    optional("more", COUNT),
+    // Names the newest entry of the console, for `since`.
+    optional("cursor", Shape::Text),
+    // `since` or `before` names nothing that is still known.
+    optional("cursor_lost", Shape::Flag),
 ]);
 
-const TEST_RUN: Shape = Shape::Object(&[
+const CONSOLE_TOLD: Shape = Shape::Object(&[
     required(
-        "summary",
-        Shape::Object(&[
-            required("total", COUNT),
-            required("passed", COUNT),
-            required("failed", COUNT),
-            required("skipped", COUNT),
-            required("duration_ms", Shape::Number),
-        ]),
-    ),
-    required(
-        "failed_tests",
+        "entries",
         Shape::List(&Shape::Object(&[
-            required("name", Shape::Text),
+            required("type", Shape::OneOf(LOG_TYPES)),
             required("message", Shape::Text),
-            optional("stack_trace", Shape::Text),
+            required("stack_trace", Shape::Text),
+            optional("count", POSITIVE),
         ])),
     ),
+    required("count", COUNT),
+    required("truncated", Shape::Flag),
+    optional("more", COUNT),
+    optional("next", Shape::Object(&[])),
+    optional("cursor", Shape::Text),
+    optional("cursor_lost", Shape::Flag),
 ]);
+
+const SUMMARY: Field = required(
+    "summary",
+    Shape::Object(&[
+        required("total", COUNT),
+        required("passed", COUNT),
+        required("failed", COUNT),
+        required("skipped", COUNT),
+        required("duration_ms", Shape::Number),
+    ]),
+);
+
+const FAILED_TESTS: Field = required(
+    "failed_tests",
+    Shape::List(&Shape::Object(&[
+        required("name", Shape::Text),
+        required("message", Shape::Text),
+        optional("stack_trace", Shape::Text),
+    ])),
+);
+
+const TEST_RUN: Shape = Shape::Object(&[SUMMARY, FAILED_TESTS]);
+const TEST_RUN_TOLD: Shape =
+    Shape::Object(&[SUMMARY, FAILED_TESTS, optional("failed_tests_left_out", COUNT)]);
 
 const JOB_ID: Parameter = Parameter {
     name: "job_id",
@@ -191,9 +226,9 @@ pub static TOOLS: [Tool; 5] = [
     },
     Tool {
         name: "read_console",
-        about: "Entries of the Unity console; use it after a compile or a test run to see errors. Waits by itself while Unity compiles or reloads. Reading again is always safe.",
+        about: "Entries of the Unity console, newest first, equal ones in a row as one with a count. To see only what is new, give the cursor of the last answer as since; if truncated, more says how many are left out, and the arguments in next get them. Waits while Unity compiles or reloads. Reading again is always safe.",
         kind: Kind::Read,
-        route: Route::Execute { answer: CONSOLE },
+        route: Route::Execute { answer: CONSOLE, told: CONSOLE_TOLD },
         supports_cancel: false,
         default_timeout_ms: 10_000,
         max_timeout_ms: 30_000,
@@ -228,13 +263,27 @@ pub static TOOLS: [Tool; 5] = [
                 need: Need::DefaultFlag(true),
                 for_unity: true,
             },
+            Parameter {
+                name: "since",
+                about: "only entries that came after this cursor of an earlier answer",
+                shape: Shape::Text,
+                need: Need::Optional,
+                for_unity: true,
+            },
+            Parameter {
+                name: "before",
+                about: "only entries older than this, from next of an earlier answer",
+                shape: Shape::Text,
+                need: Need::Optional,
+                for_unity: true,
+            },
         ],
     },
     Tool {
         name: "run_tests",
         about: "Start a test run in Unity. Answers {job_id, state} at once, or the finished job if it ends within wait_ms. Follow it with get_job_status, end it with cancel_job; a job_id lives until the server stops. If execution_guarantee is unknown, the run may have started: look before repeating.",
         kind: Kind::ReadHeavy,
-        route: Route::SubmitJob { result: TEST_RUN },
+        route: Route::SubmitJob { result: TEST_RUN, told: TEST_RUN_TOLD },
         supports_cancel: true,
         default_timeout_ms: 300_000,
         max_timeout_ms: 1_800_000,

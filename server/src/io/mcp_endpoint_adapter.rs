@@ -2,79 +2,152 @@
 //!
 //! rmcp speaks the revisions from 2024-11-05 to 2026-07-28; what it leaves to a server is here.
 
+mod handler;
+
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
-use protocol::Json;
+use protocol::{Json, Map};
+use rmcp::RoleServer;
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod,
-    CompleteRequestParams, CompleteResult, ContentBlock, CustomRequest, CustomResult,
-    ErrorCode as JsonRpcErrorCode, ErrorData, Implementation, ListPromptsRequestMethod,
-    ListPromptsResult, ListResourceTemplatesRequestMethod, ListResourceTemplatesResult,
-    ListResourcesRequestMethod, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ProgressNotificationParam, ProtocolVersion, ServerCapabilities, ServerConfig, Tool,
+    CallToolResponse, CallToolResult, CreateTaskResult, ErrorCode as JsonRpcErrorCode, ErrorData,
+    ProgressNotificationParam, Tool,
 };
 use rmcp::service::RequestContext;
-use rmcp::{RoleServer, ServerHandler};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::json;
 use tokio::sync::mpsc;
 use tracing::error;
 
 use super::event_loop::{CoordinatorHandle, News, OpenCall};
-use super::relay::{PASSED_MAX, Passed, Relay};
+use super::relay::{self, PASSED_MAX, Passed, Relay};
+use super::task_view::TaskView;
+use super::tool_results::{self, protocol_error};
 use super::{rendering, tool_schemas};
-use crate::coordination::{ErrorCode, Event, Failure, Outcome, RawCall, ValidCall, validate};
-
-/// The list of tools never changes while a server runs.
-const TOOLS_FRESH_MS: u64 = 3_600_000;
-
-const INSTRUCTIONS: &str = "Tools for one Unity Editor. Calls wait by themselves while Unity compiles, \
-reloads or reconnects: do not poll before calling. run_tests gives a job_id; pass wait_ms to it and to \
-get_job_status instead of asking in a loop. Every error says in details.execution_guarantee whether the call \
-ran: after not_executed repeat it if retryable; after unknown look at the Editor (read_console, \
-get_job_status) before repeating.";
+use crate::coordination::{
+    Answer, ErrorCode, Event, Failure, Outcome, RawCall, Request, ValidCall, validate,
+};
+use handler::knows_tasks;
 
 #[derive(Clone)]
 pub struct McpEndpointAdapter {
     core: CoordinatorHandle,
     relay: Relay,
+    tasks: TaskView,
     tools: Arc<Vec<Tool>>,
 }
 
+/// An answer to a call that the holder of the port gave.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Relayed {
+    Task(CreateTaskResult),
+    Complete(CallToolResult),
+}
+
 impl McpEndpointAdapter {
-    pub(crate) fn new(core: CoordinatorHandle, relay: Relay) -> Self {
-        Self { core, relay, tools: Arc::new(tool_schemas::all()) }
+    pub(crate) fn new(core: CoordinatorHandle, relay: Relay, tasks: TaskView) -> Self {
+        Self { core, relay, tasks, tools: Arc::new(tool_schemas::all()) }
     }
 
     async fn answer(
         &self,
         raw: RawCall,
         context: &RequestContext<RoleServer>,
-    ) -> Result<CallToolResult, ErrorData> {
+    ) -> Result<CallToolResponse, ErrorData> {
         let call = match validate(raw.clone()) {
             Ok(call) => call,
             Err(failure) if failure.code == ErrorCode::UnknownCommand => {
                 return Err(protocol_error(JsonRpcErrorCode::INVALID_PARAMS, &failure));
             }
-            Err(failure) => return Ok(result_of(Err(failure))),
+            Err(failure) => return Ok(tool_results::error(&failure).into()),
         };
-        let tool = call.tool();
-        match self.pass_on(&raw, context).await {
-            Passed::NotSent => Ok(self.run(call, context).await),
-            Passed::Answer(answer) => answer,
-            Passed::NoRoom => Ok(result_of(Err(Failure::queue_full(PASSED_MAX)))),
-            Passed::Lost => Ok(result_of(Err(Failure::holder_lost().for_tool(tool)))),
-            Passed::GivenUp => Ok(given_up(tool)),
+        let (tool, knows_tasks) = (call.tool(), knows_tasks(context));
+        let request = relay::Request {
+            method: "tools/call",
+            name: &raw.tool,
+            params: json!({ "name": raw.tool, "arguments": raw.arguments }),
+            knows_tasks,
+        };
+        let failure = match self.pass_on(request, context).await {
+            Passed::NotSent => {
+                let asked = call.request().clone();
+                let outcome = self.run(call, context).await;
+                return Ok(self.respond(outcome, &asked, knows_tasks));
+            }
+            Passed::Answer(answer) => {
+                return answer.map(|answer| match answer {
+                    Relayed::Task(task) => CallToolResponse::Task(task),
+                    Relayed::Complete(result) => CallToolResponse::Complete(result),
+                });
+            }
+            Passed::NoRoom => Failure::queue_full(PASSED_MAX),
+            Passed::Lost => Failure::holder_lost().for_tool(tool),
+            Passed::GivenUp => Failure::stopped_while_running().for_tool(tool),
+        };
+        Ok(tool_results::error(&failure).into())
+    }
+
+    fn respond(&self, outcome: Outcome, asked: &Request, knows_tasks: bool) -> CallToolResponse {
+        match outcome {
+            Ok(Answer::JobAccepted { job, state, times }) if knows_tasks => {
+                CallToolResponse::Task(self.tasks.created(job, state, times))
+            }
+            outcome => tool_results::of(outcome, asked).into(),
         }
     }
 
+    /// A request about a task is a call about its job. `tool` is what is called, `told` makes the result.
+    async fn ask_about_task<T: DeserializeOwned>(
+        &self,
+        method: &'static str,
+        task_id: &str,
+        tool: &str,
+        context: &RequestContext<RoleServer>,
+        told: impl FnOnce(Answer) -> Option<T>,
+    ) -> Result<T, ErrorData> {
+        let params = json!({ "taskId": task_id, "inputResponses": {} });
+        let request = relay::Request { method, name: task_id, params, knows_tasks: true };
+        let failure = match self.pass_on(request, context).await {
+            Passed::NotSent => {
+                let arguments = Map::from_iter([("job_id".to_owned(), Json::from(task_id))]);
+                let outcome = match validate(RawCall { tool: tool.to_owned(), arguments }) {
+                    Ok(call) => self.run(call, context).await,
+                    Err(failure) => Err(failure),
+                };
+                match outcome.map(told) {
+                    Ok(Some(told)) => return Ok(told),
+                    Ok(None) => Failure::broken_after_sending(),
+                    Err(failure) => failure,
+                }
+            }
+            Passed::Answer(answer) => return answer,
+            Passed::NoRoom => Failure::queue_full(PASSED_MAX),
+            Passed::Lost => Failure::holder_lost(),
+            Passed::GivenUp => Failure::stopped_while_running(),
+        };
+        let is_unknown =
+            matches!(failure.code, ErrorCode::JobNotFound | ErrorCode::CancelNotSupported);
+        let code = if is_unknown {
+            JsonRpcErrorCode::INVALID_PARAMS
+        } else {
+            JsonRpcErrorCode::INTERNAL_ERROR
+        };
+        Err(protocol_error(code, &failure))
+    }
+
     /// To the unity-mcp that has the port, if one has.
-    async fn pass_on(&self, raw: &RawCall, context: &RequestContext<RoleServer>) -> Passed {
+    async fn pass_on<T: DeserializeOwned>(
+        &self,
+        request: relay::Request<'_>,
+        context: &RequestContext<RoleServer>,
+    ) -> Passed<T> {
         let Some(port) = self.relay.holder() else { return Passed::NotSent };
         let (progress, mut lines) = mpsc::channel(1);
-        let mut passed = pin!(self.relay.pass_on(port, raw, &progress));
+        let mut passed = pin!(self.relay.pass_on(port, request, &progress));
         let mut reports = Reports::new(context);
         loop {
             tokio::select! {
@@ -86,30 +159,27 @@ impl McpEndpointAdapter {
         }
     }
 
-    async fn run(
-        &self,
-        request: ValidCall,
-        context: &RequestContext<RoleServer>,
-    ) -> CallToolResult {
+    async fn run(&self, request: ValidCall, context: &RequestContext<RoleServer>) -> Outcome {
         let wants_progress = context.meta.get_progress_token().is_some();
         let tool = request.tool();
         let mut call = self.core.call(request, wants_progress).await;
         match survive(follow(&mut call, context)).await {
-            Some(Some(outcome)) => result_of(outcome),
+            Some(Some(outcome)) => outcome,
             Some(None) => {
                 self.core.tell(Event::CallCancelled { call: call.id }).await;
-                given_up(tool)
+                // rmcp sends it only if the conversation ends with the server: a cancelled call has no answer.
+                Err(Failure::stopped_while_running().for_tool(tool))
             }
             None => self.break_off(call).await,
         }
     }
 
     /// The core knows whether anything was sent, and says so.
-    async fn break_off(&self, mut call: OpenCall) -> CallToolResult {
+    async fn break_off(&self, mut call: OpenCall) -> Outcome {
         self.core.tell(Event::CallBroke { call: call.id }).await;
         loop {
             if let News::Outcome(outcome) = call.news().await {
-                return result_of(outcome);
+                return outcome;
             }
         }
     }
@@ -136,127 +206,6 @@ async fn survive<T>(future: impl Future<Output = T>) -> Option<T> {
     survived.inspect_err(|_| error!("the adapter of a call failed")).ok()
 }
 
-impl ServerHandler for McpEndpointAdapter {
-    fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder().enable_tools().build();
-        let implementation = Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"));
-        ServerConfig::new(capabilities)
-            .with_server_info(implementation)
-            .with_instructions(INSTRUCTIONS)
-    }
-
-    async fn list_tools(
-        &self,
-        _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
-    ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(self.tools.to_vec())
-            .with_ttl_ms(TOOLS_FRESH_MS)
-            .with_cache_scope(CacheScope::Public))
-    }
-
-    fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.tools.iter().find(|tool| tool.name == name).cloned()
-    }
-
-    async fn call_tool(
-        &self,
-        request: CallToolRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
-        let arguments = request.arguments.unwrap_or_default();
-        let raw = RawCall { tool: request.name.into_owned(), arguments };
-        let answer = survive(self.answer(raw, &context)).await;
-        // Nobody can say how far it came.
-        let answer = answer.unwrap_or_else(|| Ok(result_of(Err(Failure::broken_after_sending()))));
-        answer.map(CallToolResponse::Complete)
-    }
-
-    /// rmcp takes a known method with malformed parameters for an unknown one.
-    async fn on_custom_request(
-        &self,
-        request: CustomRequest,
-        _context: RequestContext<RoleServer>,
-    ) -> Result<CustomResult, ErrorData> {
-        let known = ["initialize", "tools/call", "tools/list", "server/discover"];
-        if known.contains(&request.method.as_str()) {
-            let failure = Failure::malformed_request();
-            return Err(protocol_error(JsonRpcErrorCode::INVALID_PARAMS, &failure));
-        }
-        Err(protocol_error(JsonRpcErrorCode::METHOD_NOT_FOUND, &Failure::unknown_method()))
-    }
-
-    // A server of tools alone: from 2026-07-28 on the rest does not exist, before it is empty.
-
-    async fn list_prompts(
-        &self,
-        _request: Option<PaginatedRequestParams>,
-        context: RequestContext<RoleServer>,
-    ) -> Result<ListPromptsResult, ErrorData> {
-        empty_for_legacy::<ListPromptsRequestMethod, _>(&context)
-    }
-
-    async fn list_resources(
-        &self,
-        _request: Option<PaginatedRequestParams>,
-        context: RequestContext<RoleServer>,
-    ) -> Result<ListResourcesResult, ErrorData> {
-        empty_for_legacy::<ListResourcesRequestMethod, _>(&context)
-    }
-
-    async fn list_resource_templates(
-        &self,
-        _request: Option<PaginatedRequestParams>,
-        context: RequestContext<RoleServer>,
-    ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        empty_for_legacy::<ListResourceTemplatesRequestMethod, _>(&context)
-    }
-
-    async fn complete(
-        &self,
-        _request: CompleteRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<CompleteResult, ErrorData> {
-        empty_for_legacy::<CompleteRequestMethod, _>(&context)
-    }
-}
-
-fn empty_for_legacy<M: rmcp::model::ConstString, T: Default>(
-    context: &RequestContext<RoleServer>,
-) -> Result<T, ErrorData> {
-    let version = context.protocol_version();
-    if version.is_some_and(|version| version >= ProtocolVersion::V_2026_07_28) {
-        return Err(ErrorData::method_not_found::<M>());
-    }
-    Ok(T::default())
-}
-
-/// Structured and as text on success; a failure as text alone, for clients check structured content
-/// against the output schema and would hide it.
-fn result_of(outcome: Outcome) -> CallToolResult {
-    match outcome {
-        Ok(answer) => {
-            let answer = rendering::answer(answer);
-            let mut result = CallToolResult::success(vec![ContentBlock::text(answer.to_string())]);
-            result.structured_content = Some(answer);
-            result
-        }
-        Err(failure) => {
-            let envelope: Json = json!({ "error": rendering::failure(&failure) });
-            CallToolResult::error(vec![ContentBlock::text(envelope.to_string())])
-        }
-    }
-}
-
-fn protocol_error(code: JsonRpcErrorCode, failure: &Failure) -> ErrorData {
-    ErrorData::new(code, failure.message.clone(), Some(rendering::failure(failure)))
-}
-
-/// rmcp sends it only if the conversation ends with the server: a cancelled call has no answer.
-fn given_up(tool: &crate::coordination::Tool) -> CallToolResult {
-    result_of(Err(Failure::stopped_while_running().for_tool(tool)))
-}
-
 /// Progress of one request, numbered so that it strictly grows.
 struct Reports<'a> {
     context: &'a RequestContext<RoleServer>,
@@ -279,13 +228,14 @@ impl<'a> Reports<'a> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, SystemTime};
+
     use protocol::{Map, ToUnity, codec};
-    use rmcp::model::CallToolResult;
     use tokio::sync::watch;
 
-    use super::{McpEndpointAdapter, Relay, survive};
+    use super::{McpEndpointAdapter, Relay, TaskView, survive};
     use crate::coordination::{
-        Boot, Event, ExecutionCoordinator, Limits, RawCall, ValidCall, validate,
+        Boot, Event, ExecutionCoordinator, Limits, Outcome, RawCall, ValidCall, validate,
     };
     use crate::io::event_loop::{self, CoordinatorHandle, Outgoing, UnityPort};
     use crate::system::Loopback;
@@ -298,20 +248,18 @@ mod tests {
             inbox,
         ));
         let (_, holder) = watch::channel(None);
-        (McpEndpointAdapter::new(core.clone(), Relay::new(Loopback, holder)), core)
+        let tasks = TaskView { started: SystemTime::UNIX_EPOCH, poll_interval: Duration::ZERO };
+        (McpEndpointAdapter::new(core.clone(), Relay::new(Loopback, holder), tasks), core)
     }
 
     fn read_console() -> ValidCall {
         validate(RawCall { tool: "read_console".to_owned(), arguments: Map::new() }).unwrap()
     }
 
-    /// `code guarantee` of a failed result.
-    fn brief(result: &CallToolResult) -> String {
-        let text = &result.content.first().unwrap().as_text().unwrap().text;
-        let envelope: protocol::Json = serde_json::from_str(text).unwrap();
-        let error = &envelope["error"];
-        let words = [&error["code"], &error["details"]["execution_guarantee"]];
-        words.map(|word| word.as_str().unwrap()).join(" ")
+    /// `code guarantee` of a failure.
+    fn brief(outcome: &Outcome) -> String {
+        let failure = outcome.as_ref().unwrap_err();
+        format!("{} {}", failure.code, failure.guarantee.text())
     }
 
     async fn next_frame(port: &mut UnityPort) -> ToUnity {

@@ -9,12 +9,15 @@
 //! | `doorkeeper` | who is let in, by the head of a request |
 //! | `unity_bridge_client` | a WebSocket: bytes to frames and back |
 //! | `mcp_endpoint_adapter` | MCP requests to calls, outcomes to MCP results |
-//! | `tool_schemas`, `rendering` | the catalogue as MCP tools, answers and failures as JSON |
+//! | `tool_schemas` | the catalogue as MCP tools |
+//! | `rendering`, `digest` | answers and failures as JSON, and what of Unity's part in them is told |
+//! | `tool_results`, `task_view` | the same as results of MCP, and jobs as its tasks |
 //! | `stdio_transport`, `line_reader` | MCP over two byte streams, bounded |
 //! | `port_keeper` | gets the port, finds out who has it, and tries again |
 //! | `relay` | calls passed on to the unity-mcp that has the port |
 //! | `network` | what the server needs of a network, so that a simulated one will do |
 
+mod digest;
 pub mod doorkeeper;
 pub mod event_loop;
 mod guests;
@@ -26,6 +29,8 @@ pub mod port_keeper;
 pub(crate) mod relay;
 pub mod rendering;
 pub mod stdio_transport;
+pub(crate) mod task_view;
+mod tool_results;
 mod tool_schemas;
 mod transition_log;
 mod unity_bridge_client;

@@ -1,4 +1,4 @@
-//! Relay: when another unity-mcp has the port, calls are passed on to it, one HTTP request each.
+//! Relay: when another unity-mcp has the port, requests are passed on to it, one HTTP request each.
 //! Nothing is sent twice: a call that may have reached the holder is never run here.
 
 use std::io;
@@ -11,10 +11,12 @@ use http_body_util::{BodyExt, Collected, Full, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper::header::{ACCEPT, CONTENT_TYPE, HOST};
-use hyper::{Request, Response};
+use hyper::{Response, http};
 use hyper_util::rt::TokioIo;
-use rmcp::model::{CallToolResult, ErrorData, ProtocolVersion};
+use protocol::Json;
+use rmcp::model::{ErrorData, ProtocolVersion, TASKS_EXTENSION_ID};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::json;
 use sse_stream::SseStream;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -22,7 +24,7 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::time::timeout;
 
 use super::network::Network;
-use crate::coordination::RawCall;
+use super::rendering::with;
 
 /// A holder reports progress about every second; one that is silent for so long is not alive.
 const SILENCE_MAX: Duration = Duration::from_secs(30);
@@ -81,13 +83,23 @@ impl Holder {
     }
 }
 
-/// What became of a call that was to be passed on.
-pub(super) enum Passed {
+/// A request of an agent.
+pub(super) struct Request<'a> {
+    pub(super) method: &'static str,
+    /// Of the tool or the task that it is about.
+    pub(super) name: &'a str,
+    pub(super) params: Json,
+    /// Whether the agent knows what a task is.
+    pub(super) knows_tasks: bool,
+}
+
+/// What became of a request that was to be passed on.
+pub(super) enum Passed<T> {
     /// Too many are on their way already: nothing was sent.
     NoRoom,
     /// There was no connection: nothing was sent.
     NotSent,
-    Answer(Result<CallToolResult, ErrorData>),
+    Answer(Result<T, ErrorData>),
     /// It was sent, and no answer will come.
     Lost,
     /// Nobody waits for the answer any more.
@@ -111,17 +123,17 @@ impl Relay {
     }
 
     /// What the holder says about progress goes to `progress`. Dropping this cancels the call there.
-    pub(super) async fn pass_on(
+    pub(super) async fn pass_on<T: DeserializeOwned>(
         &self,
         port: u16,
-        call: &RawCall,
+        request: Request<'_>,
         progress: &mpsc::Sender<String>,
-    ) -> Passed {
+    ) -> Passed<T> {
         let Ok(_place) = self.places.try_acquire() else { return Passed::NoRoom };
         let Ok(Ok(mut holder)) = timeout(CONNECT_MAX, self.connect(port)).await else {
             return Passed::NotSent;
         };
-        let Ok(request) = tools_call(port, call) else { return Passed::NotSent };
+        let Ok(request) = post(port, request) else { return Passed::NotSent };
         let Ok(Ok(response)) = timeout(SILENCE_MAX, holder.send_request(request)).await else {
             return Passed::Lost;
         };
@@ -134,7 +146,7 @@ impl Relay {
     /// Whatever is said there; `None` if nothing is.
     async fn ask_health(&self, port: u16) -> Option<Bytes> {
         let mut holder = self.connect(port).await.ok()?;
-        let request = Request::get("/healthz").header(HOST, format!("127.0.0.1:{port}"));
+        let request = http::Request::get("/healthz").header(HOST, format!("127.0.0.1:{port}"));
         let answer = holder.send_request(request.body(Full::default()).ok()?).await;
         match answer {
             Ok(response) => {
@@ -180,52 +192,47 @@ struct Health {
 }
 
 /// One self-contained request of 2026-07-28, which needs no session.
-fn tools_call(port: u16, call: &RawCall) -> hyper::http::Result<Request<Full<Bytes>>> {
+fn post(port: u16, request: Request<'_>) -> http::Result<http::Request<Full<Bytes>>> {
+    let Request { method, name, params, knows_tasks } = request;
     let version = ProtocolVersion::V_2026_07_28;
-    let body = json!({
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "tools/call",
-        "params": {
-            "name": call.tool,
-            "arguments": call.arguments,
-            "_meta": {
-                "progressToken": 1,
-                "io.modelcontextprotocol/protocolVersion": version.as_str(),
-                "io.modelcontextprotocol/clientCapabilities": {},
-                "io.modelcontextprotocol/clientInfo": {
-                    "name": concat!(env!("CARGO_PKG_NAME"), " relay"),
-                    "version": env!("CARGO_PKG_VERSION"),
-                },
-            },
+    let tasks = json!({ "extensions": { TASKS_EXTENSION_ID: {} } });
+    let meta = json!({
+        "progressToken": 1,
+        "io.modelcontextprotocol/protocolVersion": version.as_str(),
+        "io.modelcontextprotocol/clientCapabilities": if knows_tasks { tasks } else { json!({}) },
+        "io.modelcontextprotocol/clientInfo": {
+            "name": concat!(env!("CARGO_PKG_NAME"), " relay"),
+            "version": env!("CARGO_PKG_VERSION"),
         },
     });
-    Request::post("/mcp")
+    let params = with(params, "_meta", meta);
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+    http::Request::post("/mcp")
         .header(HOST, format!("127.0.0.1:{port}"))
         .header(CONTENT_TYPE, "application/json")
         .header(ACCEPT, "application/json, text/event-stream")
         .header("mcp-protocol-version", version.as_str())
-        .header("mcp-method", "tools/call")
-        .header("mcp-name", &call.tool)
+        .header("mcp-method", method)
+        .header("mcp-name", name)
         .body(Full::new(Bytes::from(body.to_string())))
 }
 
 /// `None` if the answer is not there or makes no sense.
-async fn read_answer(
+async fn read_answer<T: DeserializeOwned>(
     response: Response<Incoming>,
     progress: &mpsc::Sender<String>,
-) -> Option<Result<CallToolResult, ErrorData>> {
+) -> Option<Result<T, ErrorData>> {
     let content_type = response.headers().get(CONTENT_TYPE).map(|value| value.as_bytes().to_vec());
     if content_type.is_some_and(|kind| kind.starts_with(b"application/json")) {
         let body = Limited::new(response.into_body(), ANSWER_BYTES_MAX).collect();
         let body = timeout(SILENCE_MAX, body).await.ok()?.ok()?;
-        let message: Message = serde_json::from_slice(&body.to_bytes()).ok()?;
+        let message: Message<T> = serde_json::from_slice(&body.to_bytes()).ok()?;
         return message.answer();
     }
     let mut events = SseStream::new(response.into_body());
     while let Ok(Some(Ok(event))) = timeout(SILENCE_MAX, events.next()).await {
         let Some(data) = event.data else { continue };
-        let message: Message = serde_json::from_str(&data).ok()?;
+        let message: Message<T> = serde_json::from_str(&data).ok()?;
         let Some(Progress { message: report }) = message.params else {
             return message.answer();
         };
@@ -234,11 +241,11 @@ async fn read_answer(
     None
 }
 
-/// A JSON-RPC message of the holder: progress of the call, or its answer.
+/// A JSON-RPC message of the holder: progress of the request, or its answer.
 #[derive(Deserialize)]
-struct Message {
+struct Message<T> {
     params: Option<Progress>,
-    result: Option<CallToolResult>,
+    result: Option<T>,
     error: Option<ErrorData>,
 }
 
@@ -248,8 +255,8 @@ struct Progress {
     message: String,
 }
 
-impl Message {
-    fn answer(self) -> Option<Result<CallToolResult, ErrorData>> {
+impl<T> Message<T> {
+    fn answer(self) -> Option<Result<T, ErrorData>> {
         self.result.map(Ok).or(self.error.map(Err))
     }
 }

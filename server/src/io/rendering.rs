@@ -1,18 +1,28 @@
 //! Answers and failures as the JSON that agents read.
 
-use protocol::{EditorState, JobState, Json};
+use std::time::Duration;
+
+use protocol::{EditorState, JobState, Json, Progress};
 use serde_json::json;
 
+use super::digest;
 use crate::coordination::{
     Answer, CallState, CancelAnswer, CancelView, EditorReport, Failure, JobReport, ProgressReport,
-    Reason, ServerState,
+    Reason, Request, ServerState,
 };
 
-pub fn answer(answer: Answer) -> Json {
+/// `asked`: what it answers.
+pub fn answer(answer: Answer, asked: &Request) -> Json {
     match answer {
         Answer::EditorState(report) => editor_report(&report),
-        Answer::Unity(answer) => answer,
-        Answer::JobAccepted { job, state } => {
+        Answer::Unity(given) => match asked {
+            Request::Execute { params } => digest::console(given, params),
+            Request::EditorState
+            | Request::RunJob { .. }
+            | Request::JobStatus { .. }
+            | Request::CancelJob { .. } => given,
+        },
+        Answer::JobAccepted { job, state, .. } => {
             json!({ "job_id": job.to_string(), "state": state })
         }
         Answer::Job(report) => job_report(*report),
@@ -44,12 +54,12 @@ fn editor_report(report: &EditorReport) -> Json {
     })
 }
 
-fn job_report(report: JobReport) -> Json {
+pub(super) fn job_report(report: JobReport) -> Json {
     let shown = json!({
         "job_id": report.job.to_string(),
         "state": report.state,
-        "progress": report.progress,
-        "result": report.result,
+        "progress": digest::progress(report.progress.as_ref()),
+        "result": report.result.map(digest::test_run),
         "error": report.error.as_ref().map(failure),
     });
     match &report.cancel {
@@ -79,7 +89,7 @@ pub fn failure(failure: &Failure) -> Json {
         details = with(details, "overdue_request_id", json!(overdue.0));
     }
     if let Some(unity) = &failure.unity {
-        details = with(details, "unity", json!(unity));
+        details = with(details, "unity", digest::error(unity));
     }
     json!({
         "code": failure.code.text(),
@@ -104,18 +114,33 @@ pub(super) fn progress(report: &ProgressReport) -> String {
         (CallState::WaitingEditorReady, None, _) => "waiting for Unity".to_owned(),
         (CallState::Queued, _, _) => "queued".to_owned(),
         (CallState::Running, _, None) => "running in Unity".to_owned(),
-        (CallState::Running, _, Some((JobState::Queued, _))) => "the job is queued".to_owned(),
-        (CallState::Running, _, Some((_, None))) => "the job runs in Unity".to_owned(),
-        (CallState::Running, _, Some((_, Some(progress)))) => {
-            let current = progress.current.as_deref().unwrap_or_default();
-            let current = protocol::printable(current, 200);
-            format!("{} of {} tests done {current}", progress.done, progress.total)
-        }
+        (CallState::Running, _, Some((state, progress))) => job_line(*state, progress.as_ref()),
     };
     if let Some(position @ 1..) = report.position {
         line.push_str(&format!(", {position} before it"));
     }
-    line.trim_end().to_owned()
+    format!("{line}, {} so far", seconds(report.elapsed))
+}
+
+/// How far a job is that has not ended.
+pub(super) fn job_line(state: JobState, progress: Option<&Progress>) -> String {
+    match (state, progress) {
+        (JobState::Queued, _) => "the job is queued".to_owned(),
+        (_, None) => "the job runs in Unity".to_owned(),
+        (_, Some(Progress { done, total, current })) => {
+            let current = current.as_deref().map(|name| protocol::printable(name, 200));
+            let current = current.map(|name| format!(", now {name}")).unwrap_or_default();
+            format!("{done} of {total} tests done{current}")
+        }
+    }
+}
+
+fn seconds(time: Duration) -> String {
+    if time < Duration::from_secs(10) {
+        format!("{:.1} s", time.as_secs_f64())
+    } else {
+        format!("{} s", time.as_secs())
+    }
 }
 
 pub fn server_state(state: ServerState) -> &'static str {

@@ -120,8 +120,8 @@ fn outline(of: &Shape) -> String {
 fn output(tool: &Tool) -> Json {
     match &tool.route {
         Route::EditorState => editor_report(),
-        Route::Execute { answer } => shape(answer),
-        Route::SubmitJob { result } => job(&json!(["job_id", "state"]), &outline(result)),
+        Route::Execute { told, .. } => shape(told),
+        Route::SubmitJob { told, .. } => job(&json!(["job_id", "state"]), &outline(told)),
         Route::JobStatus => {
             let required = json!(["job_id", "state", "progress", "result", "error"]);
             job(&required, "the result of its tool")

@@ -350,7 +350,7 @@ fn answer_text(answer: &Answer) -> String {
             )
         }
         Answer::Unity(result) => result.to_string(),
-        Answer::JobAccepted { job, state } => format!("accepted {job} {state:?}"),
+        Answer::JobAccepted { job, state, .. } => format!("accepted {job} {state:?}"),
         Answer::Job(report) => {
             let mut text = format!("{} {:?}", report.job, report.state);
             if let Some(progress) = &report.progress {

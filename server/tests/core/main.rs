@@ -18,6 +18,7 @@ mod frames;
 mod heartbeat;
 mod job_limits;
 mod job_status;
+mod job_times;
 mod jobs;
 mod lane;
 mod mcp_cancels;

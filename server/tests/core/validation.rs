@@ -113,7 +113,7 @@ fn what_is_wrong_is_said_by_name() {
             "read_console",
             r#"{"count":5}"#,
             "ERR_INVALID_PARAMS read_console: there is no argument \"count\"; it takes max_entries, \
-             types, contains, stack_traces, timeout_ms, client_request_id; correct the argument \
+             types, contains, stack_traces, since, before, timeout_ms, client_request_id; correct the argument \
              and call again.",
         ),
         (

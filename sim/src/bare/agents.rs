@@ -2,7 +2,9 @@
 
 use protocol::Json;
 use serde_json::json;
-use unity_mcp::coordination::{CallId, ErrorCode, Event, Failure, Outcome, RawCall, validate};
+use unity_mcp::coordination::{
+    CallId, ErrorCode, Event, Failure, Outcome, RawCall, Request, validate,
+};
 use unity_mcp::io::rendering;
 
 use super::{Happening, World};
@@ -20,6 +22,8 @@ pub(super) struct Caller {
     wire: Wire,
     /// One connection for this call, or one for all of the agent's.
     has_own_wire: bool,
+    /// Nothing, if it is no call at all.
+    asked: Option<Request>,
 }
 
 impl World<'_> {
@@ -57,15 +61,17 @@ impl World<'_> {
         let number = if has_own_wire { self.next_connection() } else { 0 };
         let wire = Wire { client: agent.clone(), server: SERVER.to_owned(), number };
         let id = step as u64;
-        let caller = Caller { label, agent, id, wire, has_own_wire };
+        let params = json!({ "name": tool, "arguments": arguments });
+        let call = validate(RawCall { tool, arguments });
+        let asked = call.as_ref().ok().map(|call| call.request().clone());
+        let caller = Caller { label, agent, id, wire, has_own_wire, asked };
         if self.server.is_none() {
             return self.lose(caller);
         }
-        let params = json!({ "name": tool, "arguments": arguments });
         let request =
             json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params });
         self.note_agent(&caller.wire, Crossing::Received(Message::Json(request)));
-        match validate(RawCall { tool, arguments }) {
+        match call {
             Ok(request) => {
                 let call = CallId(id);
                 self.callers.insert(call, caller);
@@ -76,7 +82,7 @@ impl World<'_> {
                 let answer = if failure.code == ErrorCode::UnknownCommand {
                     protocol_error(id, &failure)
                 } else {
-                    answer(id, Err(failure))
+                    answer(&caller, Err(failure))
                 };
                 self.answer(&caller, answer);
             }
@@ -90,7 +96,7 @@ impl World<'_> {
 
     pub(super) fn on_reply(&mut self, call: CallId, outcome: Outcome) {
         if let Some(caller) = self.callers.remove(&call) {
-            let answer = answer(caller.id, outcome);
+            let answer = answer(&caller, outcome);
             self.answer(&caller, answer);
         }
     }
@@ -158,9 +164,12 @@ impl World<'_> {
     }
 }
 
-fn answer(id: u64, outcome: Outcome) -> Json {
+fn answer(Caller { id, asked, .. }: &Caller, outcome: Outcome) -> Json {
     let result = match outcome {
-        Ok(answer) => json!({ "structuredContent": rendering::answer(answer) }),
+        Ok(answer) => {
+            let asked = asked.as_ref().unwrap_or(&Request::EditorState);
+            json!({ "structuredContent": rendering::answer(answer, asked) })
+        }
         Err(failure) => {
             let text = json!({ "error": rendering::failure(&failure) }).to_string();
             json!({ "isError": true, "content": [{ "type": "text", "text": text }] })

@@ -34,7 +34,7 @@ impl Model {
                 failure.code == *code && failure.guarantee == *guarantee
             }
             (Expect::Console(given), Ok(Answer::Unity(result))) => result == given,
-            (Expect::Accepted(job), Ok(Answer::JobAccepted { job: id, state })) => {
+            (Expect::Accepted(job), Ok(Answer::JobAccepted { job: id, state, .. })) => {
                 id.to_string() == format!("job-{}-{}", self.boot, job + 1)
                     && *state == JobState::Queued
             }

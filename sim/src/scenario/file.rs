@@ -130,7 +130,8 @@ pub(super) struct AgentFile {
     #[serde(default)]
     #[schemars(with = "Time")]
     pub(super) joins: Option<Time>,
-    /// How it begins: modern (server/discover) or legacy (initialize). Modern if left out.
+    /// How it begins: modern (server/discover), tasks (the same, and it knows what a task is) or legacy
+    /// (initialize). Modern if left out.
     #[serde(default)]
     #[schemars(with = "SpeaksFile")]
     pub(super) speaks: Option<SpeaksFile>,
@@ -148,6 +149,7 @@ pub(super) enum ViaFile {
 #[serde(rename_all = "snake_case")]
 pub(super) enum SpeaksFile {
     Modern,
+    Tasks,
     Legacy,
 }
 
@@ -157,7 +159,7 @@ pub(super) enum SpeaksFile {
 pub(super) struct StepFile {
     /// When.
     pub(super) at: Time,
-    /// An agent calls this tool. Needs `as`, and one of `ok`, `error`, `unanswered`.
+    /// An agent calls this tool, or one of the methods tasks/get and tasks/cancel. Needs `as`, and one of `ok`, `error`, `unanswered`.
     #[serde(default)]
     #[schemars(with = "String")]
     pub(super) call: Option<String>,

@@ -197,6 +197,7 @@ impl AgentFile {
             },
             speaks: match self.speaks {
                 Some(SpeaksFile::Modern) | None => Speaks::Modern,
+                Some(SpeaksFile::Tasks) => Speaks::Tasks,
                 Some(SpeaksFile::Legacy) => Speaks::Legacy,
             },
         }

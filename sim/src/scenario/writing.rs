@@ -132,8 +132,10 @@ fn agent_fields(agent: &Agent) -> Vec<String> {
         Via::OwnServer => "own_server",
     };
     let mut fields = vec![format!("via: {via}")];
-    if agent.speaks == Speaks::Legacy {
-        fields.push("speaks: legacy".to_owned());
+    match agent.speaks {
+        Speaks::Modern => {}
+        Speaks::Tasks => fields.push("speaks: tasks".to_owned()),
+        Speaks::Legacy => fields.push("speaks: legacy".to_owned()),
     }
     if !agent.joins.is_zero() {
         fields.push(format!("joins: {}", show_duration(agent.joins)));

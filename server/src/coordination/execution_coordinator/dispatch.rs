@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use protocol::{Cancel, EditorState, GetJobStatus, JobState, RequestId, ToUnity};
+use protocol::{Cancel, EditorState, GetJobStatus, RequestId, ToUnity};
 
 use super::super::event::{Answer, Outcome, Reason};
 use super::super::failure::Failure;
@@ -65,7 +65,7 @@ impl ExecutionCoordinator {
         if wait_until > now {
             self.park(id, job, wait_until);
         } else {
-            self.reply(id, Ok(Answer::JobAccepted { job, state: JobState::Queued }));
+            self.reply_accepted(id, job);
         }
     }
 

@@ -22,6 +22,16 @@ impl ExecutionCoordinator {
         self.reply(call, report.map(|report| Answer::Job(Box::new(report))));
     }
 
+    /// Tells the caller that started a job how to follow it.
+    pub(super) fn reply_accepted(&mut self, call: CallId, job: JobId) {
+        let record = self.jobs.get(job).ok_or_else(Failure::no_such_job);
+        let accepted = record.map(|record| {
+            let (state, times) = (record.state(), record.times);
+            Answer::JobAccepted { job, state, times }
+        });
+        self.reply(call, accepted);
+    }
+
     /// The state of the job has changed: tells whoever waits for that.
     pub(super) fn announce(&mut self, job: JobId) {
         let Some(state) = self.jobs.state(job) else { return };
@@ -48,7 +58,7 @@ impl ExecutionCoordinator {
         self.jobs.remove_waiter(job, call);
         match self.jobs.state(job) {
             Some(state) if self.started_it(call) && !state.is_terminal() => {
-                self.reply(call, Ok(Answer::JobAccepted { job, state }));
+                self.reply_accepted(call, job);
             }
             Some(_) | None => self.reply_report(call, job),
         }

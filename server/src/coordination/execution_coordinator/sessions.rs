@@ -116,7 +116,8 @@ impl ExecutionCoordinator {
             self.note(Note::VersionsDiffer { plugin: adopted.plugin_version, server });
         }
         let server_version = self.server_version.clone();
-        self.send(on, ToUnity::Hello(ServerHello { server_version }));
+        let max_message_bytes = u64::try_from(self.limits.message_max_bytes).ok();
+        self.send(on, ToUnity::Hello(ServerHello { server_version, max_message_bytes }));
         let tools = TOOLS.iter().map(Tool::metadata).collect();
         self.send(on, ToUnity::Capability(Capability { tools }));
         self.resume(now, adopted.memory);

@@ -159,7 +159,7 @@ impl Failure {
 
     /// It ran in Unity and failed there.
     pub(crate) fn unity_execution(unity: ErrorBody) -> Self {
-        let message = "The call ran in Unity and failed there; details.unity says why.";
+        let message = "The call ran in Unity and failed there; details.unity says why: mend that before repeating.";
         Self { unity: Some(Box::new(unity)), ..Self::new(ErrorCode::UnityExecution, message) }
     }
 
@@ -170,10 +170,10 @@ impl Failure {
             return Self::unity_execution(unity);
         }
         let failure = if code.refuses_before_running() {
-            Self::new(code, "Unity refused the call before running it; details.unity says why.")
+            let message = "Unity refused the call before running it; details.unity says why: correct that, then call again.";
+            Self::new(code, message)
         } else {
-            let message =
-                "Unity answered with an error and may have run the call; details.unity says why.";
+            let message = "Unity answered with an error, which details.unity shows, and may have run the call; look at what has changed before repeating.";
             Self::new(code, message).unknown()
         };
         Self { unity: Some(Box::new(unity)), ..failure }

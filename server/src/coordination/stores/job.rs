@@ -7,7 +7,7 @@ use protocol::{JobState, Json, Progress, RequestId, ToUnity, UnityJobId};
 
 use super::super::failure::Failure;
 use super::super::ids::{CallId, JobId};
-use super::super::time::Timestamp;
+use super::super::time::{JobTimes, Timestamp};
 use super::super::tool_catalog::Tool;
 use super::queue::Ticket;
 
@@ -19,6 +19,7 @@ pub(crate) struct Job {
     /// Its place in the line, and since when it is there.
     pub(crate) ticket: Ticket,
     pub(crate) arrived: Timestamp,
+    pub(crate) times: JobTimes,
     pub(crate) timeout: Duration,
     pub(crate) phase: JobPhase,
     pub(crate) cancel: Option<Cancel>,
@@ -92,6 +93,14 @@ impl Job {
         }
     }
 
+    pub(crate) fn progress(&self) -> Option<&Progress> {
+        match &self.phase {
+            JobPhase::Queued { .. } | JobPhase::Submitting => None,
+            JobPhase::Running(running) => running.progress.as_ref(),
+            JobPhase::Ended(ending) => ending.progress.as_ref(),
+        }
+    }
+
     fn wake_at(&self) -> Option<Timestamp> {
         let JobPhase::Running(running) = &self.phase else { return None };
         let (JobDeadline::Limit(end) | JobDeadline::LastQuestion { until: end, .. }) =
@@ -110,9 +119,19 @@ pub(crate) struct JobStore {
     /// In the order in which they ended.
     ended: VecDeque<JobId>,
     wake: BTreeSet<(Timestamp, JobId)>,
+    /// The moment of the event that is being handled.
+    now: Timestamp,
 }
 
 impl JobStore {
+    pub(crate) fn set_now(&mut self, now: Timestamp) {
+        self.now = now;
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.now
+    }
+
     pub(crate) fn insert(&mut self, id: JobId, job: Job) {
         self.active.insert(id);
         self.jobs.insert(id, job);
@@ -128,7 +147,11 @@ impl JobStore {
         if let Some(at) = job.wake_at() {
             self.wake.remove(&(at, id));
         }
+        let shown = (job.state(), job.progress().cloned());
         let changed = change(job);
+        if (job.state(), job.progress()) != (shown.0, shown.1.as_ref()) {
+            job.times.changed = self.now;
+        }
         if let Some(at) = job.wake_at() {
             self.wake.insert((at, id));
         }

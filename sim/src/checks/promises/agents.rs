@@ -118,7 +118,7 @@ impl Auditor {
             return Err(format!("{label} was answered, but never ran"));
         }
         match self.results.get(label) {
-            Some(given) if given.result == *answer => Ok(()),
+            Some(given) if is_digest(&given.result, answer) => Ok(()),
             Some(_) | None => Err(format!("{label} was told what Unity did not say of it")),
         }
     }
@@ -129,7 +129,11 @@ impl Auditor {
         starter: Option<String>,
         result: &Json,
     ) -> Result<(), String> {
-        let (job, state) = (text(result, "job_id"), text(result, "state"));
+        let either = |one: &str, other: &str| {
+            let first = text(result, one);
+            if first.is_empty() { text(result, other) } else { first }
+        };
+        let (job, state) = (either("job_id", "taskId"), either("state", "status"));
         if job.is_empty() {
             return Ok(());
         }
@@ -169,4 +173,20 @@ impl Auditor {
         };
         self.ledger.failed(label, guarantee, ran)
     }
+}
+
+/// Whether an agent was told of a console what Unity gave: the newest first, nothing in between left out.
+fn is_digest(given: &Json, told: &Json) -> bool {
+    let entries = |console: &Json| -> Vec<(String, String)> {
+        let rows = console.get("entries").and_then(Json::as_array).cloned().unwrap_or_default();
+        let times = |row: &Json| row.get("count").and_then(Json::as_u64).unwrap_or(1);
+        let said = |row: &Json| (text(row, "type"), text(row, "message"));
+        rows.iter().flat_map(|row| (0..times(row)).map(|_| said(row))).collect()
+    };
+    let (mut given_entries, told_entries) = (entries(given), entries(told));
+    given_entries.reverse();
+    let is_whole = given_entries.len() == told_entries.len();
+    let was_whole = given.get("truncated") == Some(&Json::Bool(false));
+    let says_whole = told.get("truncated") == Some(&Json::Bool(false));
+    given_entries.starts_with(&told_entries) && says_whole == (is_whole && was_whole)
 }
