@@ -34,7 +34,16 @@ async def converse(kind, era, target, port):
     code, refused = await inspect(era, target, *call, "read_console", "--tool-args-json", '{"max_entries":0}')
     error = json.loads(refused["content"][0]["text"])["error"]
     assert code == 5 and error["code"] == "ERR_INVALID_PARAMS", refused
-    print(f"inspector {kind} {era}: strict list, call, error")
+
+    # It waits for a task by itself; in the legacy era it would not know one.
+    running = asyncio.create_task(inspect(era, target, *call, "run_tests"))
+    async with Plugin(port) as plugin:
+        code, ran = await running
+        job = ran["structuredContent"]
+        assert code == 0 and job["state"] == ("queued" if era == "legacy" else "succeeded"), ran
+        assert [frame["type"] for frame in plugin.executed] == ["submit_job"]
+    told = "job" if era == "legacy" else "task"
+    print(f"inspector {kind} {era}: strict list, call, error, {told}")
 
 
 async def main():

@@ -17,6 +17,7 @@ from plugin import Plugin
 SERVER = sys.argv[1]
 VERSION = version("mcp")
 MODERN = VERSION.startswith("2.")
+TASKS = "io.modelcontextprotocol/tasks"
 TOOLS = ["get_editor_state", "read_console", "run_tests", "get_job_status", "cancel_job"]
 
 
@@ -50,14 +51,14 @@ async def legacy_session(streams):
 
 
 @asynccontextmanager
-async def agent(kind, mode):
+async def agent(kind, mode, **options):
     """A connected client and the port of its server."""
     if kind == "stdio":
         port = free_port()
         if MODERN:
             from mcp import Client
 
-            async with Client(stdio_parameters(port), mode=mode) as client:
+            async with Client(stdio_parameters(port), mode=mode, **options) as client:
                 yield client, port
         else:
             async with legacy_session(stdio_client(stdio_parameters(port))) as session:
@@ -70,7 +71,7 @@ async def agent(kind, mode):
         if MODERN:
             from mcp import Client
 
-            async with Client(url, mode=mode) as client:
+            async with Client(url, mode=mode, **options) as client:
                 yield client, port
         else:
             from mcp.client.streamable_http import streamablehttp_client
@@ -163,6 +164,53 @@ async def converse(kind, mode):
     print(f"mcp {VERSION} {kind} {mode}: list, call, error, progress, {told}; left in {took * 1000:.0f} ms")
 
 
+async def converse_with_tasks(kind, mode):
+    """The SDK leaves tasks to extensions of its client: this is one."""
+    from typing import Any, ClassVar, Literal
+
+    from mcp.client.extension import ClientExtension, ResultClaim
+    from mcp_types import CallToolResult, Request, Result
+
+    seen = []
+
+    class Created(Result):
+        result_type: Literal["task"]
+        taskId: str
+
+    class Task(Result):
+        taskId: str
+        status: str
+        result: dict[str, Any] | None = None
+
+    class AboutTask(Request[dict[str, Any], str]):
+        name_param: ClassVar = "taskId"
+
+    async def ask(session, method, task_id, shape):
+        return await session.send_request(AboutTask(method=method, params={"taskId": task_id}), shape)
+
+    async def resolve(created, context):
+        while True:
+            task = await ask(context.session, "tasks/get", created.taskId, Task)
+            seen.append(task.status)
+            if task.status == "completed":
+                await ask(context.session, "tasks/cancel", created.taskId, Result)  # It is too late.
+                return CallToolResult.model_validate(task.result)
+            await asyncio.sleep(0.05)
+
+    class Tasks(ClientExtension):
+        identifier = TASKS
+
+        def claims(self):
+            return [ResultClaim(result_type="task", model=Created, resolve=resolve)]
+
+    async with agent(kind, mode, extensions=[Tasks()]) as (client, port), Plugin(port):
+        await until(client, connected=True)
+        job = structured(await client.call_tool("run_tests", {}))
+        assert job["state"] == "succeeded", job
+        assert seen[-1] == "completed", seen
+    print(f"mcp {VERSION} {kind} {mode}: task ({', '.join(seen)})")
+
+
 async def is_noticed(client):
     for _ in range(20):
         state = structured(await client.call_tool("get_editor_state", {}))
@@ -184,6 +232,8 @@ async def main():
     for kind in ["stdio", "http"]:
         for mode in ["legacy", "auto", "2026-07-28"] if MODERN else ["legacy"]:
             await asyncio.wait_for(converse(kind, mode), 60)
+            if mode != "legacy":
+                await asyncio.wait_for(converse_with_tasks(kind, mode), 60)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,143 @@
+// The official TypeScript SDK, either major, against the real server and the mock Unity:
+// `sdk.mjs SERVER MOCK_UNITY 1|2`.
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:net";
+
+const [server, mockUnity, major] = process.argv.slice(2);
+const modules =
+  major === "1"
+    ? {
+        ...(await import("@modelcontextprotocol/sdk/client/index.js")),
+        ...(await import("@modelcontextprotocol/sdk/client/stdio.js")),
+        ...(await import("@modelcontextprotocol/sdk/client/streamableHttp.js")),
+      }
+    : {
+        ...(await import("@modelcontextprotocol/client")),
+        ...(await import("@modelcontextprotocol/client/stdio")),
+      };
+const { Client, StdioClientTransport, StreamableHTTPClientTransport } = modules;
+
+async function freePort() {
+  const probe = createServer().listen(0, "127.0.0.1");
+  await once(probe, "listening");
+  const { port } = probe.address();
+  probe.close();
+  await once(probe, "close");
+  return port;
+}
+
+/** A mock Editor; `say` tells it what to do. */
+function editor(port) {
+  const unity = spawn(mockUnity, ["--port", `${port}`, "--reload", "0s"], {
+    stdio: ["pipe", "ignore", "ignore"],
+  });
+  return {
+    say: (words) => unity.stdin.write(`${words}\n`),
+    end: async () => {
+      unity.stdin.write("quit\n");
+      await once(unity, "exit");
+    },
+  };
+}
+
+async function connect(kind, mode) {
+  const port = await freePort();
+  const options = major === "1" ? {} : { versionNegotiation: { mode } };
+  const client = new Client({ name: "test", version: "1" }, options);
+  let process;
+  if (kind === "stdio") {
+    const args = ["--stdio", "--port", `${port}`];
+    await client.connect(new StdioClientTransport({ command: server, args, stderr: "ignore" }));
+  } else {
+    process = spawn(server, ["--port", `${port}`], { stdio: ["ignore", "ignore", "pipe"] });
+    await once(process.stderr, "data"); // It says that it listens.
+    process.stderr.resume();
+    const url = new URL(`http://127.0.0.1:${port}/mcp`);
+    await client.connect(new StreamableHTTPClientTransport(url));
+  }
+  const end = async () => {
+    await client.close();
+    if (!process) return;
+    process.kill();
+    const [code] = await once(process, "exit");
+    assert.equal(code, 0);
+  };
+  return { client, port, end };
+}
+
+async function converse(kind, mode) {
+  const { client, port, end } = await connect(kind, mode);
+  const unity = editor(port);
+  const call = (name, args, ...options) =>
+    major === "1"
+      ? client.callTool({ name, arguments: args }, undefined, ...options)
+      : client.callTool({ name, arguments: args }, ...options);
+  const told = async (...request) => {
+    const result = await call(...request);
+    assert.deepEqual(JSON.parse(result.content[0].text), result.structuredContent);
+    return result.structuredContent;
+  };
+  const until = async (wanted) => {
+    for (;;) {
+      const state = await told("get_editor_state", {});
+      if (Object.entries(wanted).every(([name, value]) => state[name] === value)) return;
+    }
+  };
+
+  const { tools } = await client.listTools();
+  assert.equal(tools.length, 5);
+  await until({ editor_state: "ready" });
+  const console_ = await told("read_console", { max_entries: 2 });
+  assert.equal(console_.entries[0].message, "Autosave done");
+  assert.deepEqual([console_.truncated, console_.more], [true, 3]);
+  const since = await told("read_console", { since: console_.cursor });
+  assert.equal(since.count, 0);
+
+  const refused = await call("read_console", { max_entries: 0 });
+  assert.equal(refused.isError, true);
+  assert.equal(JSON.parse(refused.content[0].text).error.code, "ERR_INVALID_PARAMS");
+  await assert.rejects(call("no_such_tool", {}), (error) => error.code === -32602);
+
+  const reports = [];
+  const job = await told("run_tests", { filter: "Player", wait_ms: 10000 }, {
+    onprogress: (report) => reports.push(report),
+  });
+  assert.deepEqual([job.state, job.result.summary.failed], ["failed", 1]);
+  assert.ok(reports.length >= 1, "no progress");
+  assert.ok(reports.every((report, index) => report.progress === index + 1), "it must grow");
+  assert.match(reports.at(-1).message, /of 5 tests done|job runs/);
+
+  unity.say("compile 60s");
+  await until({ editor_state: "compiling" });
+  const back = new AbortController();
+  const waiting = call("read_console", {}, { signal: back.signal });
+  await until({ queue_length: 1 });
+  back.abort();
+  await assert.rejects(waiting);
+  // Legacy over HTTP tells nobody: this SDK closes no request of its own accord.
+  const noticed = async () => {
+    for (let attempt = 0; attempt < 50; attempt++) {
+      if ((await told("get_editor_state", {})).queue_length === 0) return true;
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    return false;
+  };
+  const cancelled = await noticed();
+  assert.ok(cancelled || (kind === "http" && mode === "legacy"));
+
+  const left = performance.now();
+  await unity.end();
+  await end();
+  const took = Math.round(performance.now() - left);
+  assert.ok(took < 2500, `leaving took ${took} ms`);
+  const cancel = cancelled ? "cancel" : "no cancel, which it does not send";
+  console.log(`typescript ${major} ${kind} ${mode.pin ?? mode}: list, call, error, progress, ${cancel}; left in ${took} ms`);
+}
+
+const modes = major === "1" ? ["legacy"] : ["legacy", "auto", { pin: "2026-07-28" }];
+for (const kind of ["stdio", "http"]) {
+  for (const mode of modes) await converse(kind, mode);
+}
