@@ -18,4 +18,5 @@ mod mock;
 
 mod demo;
 mod flags;
+mod transcript;
 mod words;
