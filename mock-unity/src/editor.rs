@@ -158,7 +158,7 @@ impl MockEditor {
         Self {
             chance: Chance::new(settings.seed),
             books: Books::default(),
-            console: Console::sample(format!("c{}.1", settings.seed)),
+            console: Console::sample(settings.console_name(1)),
             frame_max: link::FRAME_MAX,
             activity: Activity::Ready,
             stuck: None,

@@ -26,6 +26,8 @@ pub struct Settings {
     pub reconnect: Reconnect,
     /// A server that says nothing for so long, pings included, is given up; `None` waits for ever.
     pub idle_timeout: Option<Duration>,
+    /// What cursors of its console begin with; by the seed if left out.
+    pub console: Option<String>,
     /// Bytes of an answer that is too large.
     pub oversize: usize,
 }
@@ -53,6 +55,14 @@ pub enum Reconnect {
     Times(u32),
 }
 
+impl Settings {
+    /// Every start of every Editor has a console of its own.
+    pub(crate) fn console_name(&self, start: u64) -> String {
+        let seed = || format!("c{}", self.seed);
+        format!("{}.{start}", self.console.clone().unwrap_or_else(seed))
+    }
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Self {
@@ -69,6 +79,7 @@ impl Default for Settings {
             suite: Suite::sample(),
             reconnect: Reconnect::Forever,
             idle_timeout: None,
+            console: None,
             oversize: 17 * 1024 * 1024, // Larger than any server takes.
         }
     }

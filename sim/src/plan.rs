@@ -104,12 +104,14 @@ fn draw_editors(dice: &mut Dice, config: &Config) -> Vec<Editor> {
         // A probe needs the console; a plugin without tests is one that some project has.
         tools: dice.one_in(12).then(|| vec!["read_console".to_owned()]),
         suite: draw_suite(dice, takes),
+        console: Some(UNITY.to_owned()),
         ..usual.clone()
     };
     let mut editors = vec![Editor { name: UNITY, starts: Duration::ZERO, settings }];
     if dice.one_in(6) {
         let starts = Duration::from_millis(dice.between(100, FAULTS_MS));
-        editors.push(Editor { name: UNITY2, starts, settings: usual });
+        let settings = Settings { console: Some(UNITY2.to_owned()), ..usual };
+        editors.push(Editor { name: UNITY2, starts, settings });
     }
     editors
 }

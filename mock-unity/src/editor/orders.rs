@@ -85,15 +85,10 @@ impl MockEditor {
         self.forget_requests();
         self.jobs.forget();
         self.counts.editors += 1;
-        self.console = Console::sample(self.console_name());
+        self.console = Console::sample(self.settings.console_name(self.counts.editors));
         self.counts.sessions += 1;
         self.counts.attempts = 0;
         self.cut(now + time, Output::Cut);
-    }
-
-    /// Every start of every Editor has a console of its own.
-    fn console_name(&self) -> String {
-        format!("c{}.{}", self.settings.seed, self.counts.editors)
     }
 
     pub(super) fn forget_requests(&mut self) {

@@ -163,6 +163,7 @@ impl EditorFile {
             compile_time: usual.compile_time,
             reconnect: usual.reconnect,
             oversize: usual.oversize,
+            console: Some(name.to_owned()),
         };
         Ok(Editor { name, starts: time(self.starts, Duration::ZERO), settings })
     }
