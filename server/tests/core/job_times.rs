@@ -41,7 +41,12 @@ fn told(effects: &[Effect]) -> (u64, u64) {
     let times = effects.iter().find_map(|effect| match effect {
         Effect::Reply { outcome: Ok(Answer::JobAccepted { times, .. }), .. } => Some(*times),
         Effect::Reply { outcome: Ok(Answer::Job(report)), .. } => Some(report.times),
-        _ => None,
+        Effect::Reply { .. }
+        | Effect::Progress { .. }
+        | Effect::Send { .. }
+        | Effect::Close { .. }
+        | Effect::Note(_)
+        | Effect::Stopped => None,
     });
     let JobTimes { issued, changed } = times.unwrap();
     let millis = |at: Timestamp| u64::try_from(at.since_start().as_millis()).unwrap();
