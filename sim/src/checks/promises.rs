@@ -271,7 +271,8 @@ mod tests {
     }
 
     fn answer(id: u64) -> (&'static str, Json) {
-        ("to ann", json!({ "jsonrpc": "2.0", "id": id, "result": { "structuredContent": {} } }))
+        let result = json!({ "structuredContent": { "entries": [], "truncated": false } });
+        ("to ann", json!({ "jsonrpc": "2.0", "id": id, "result": result }))
     }
 
     fn error(id: u64, guarantee: &str) -> (&'static str, Json) {
@@ -286,7 +287,12 @@ mod tests {
     }
 
     fn result(id: &str) -> (&'static str, Json) {
-        ("from unity", json!({ "type": "result", "request_id": id, "result": {} }))
+        console(id, &json!([]))
+    }
+
+    fn console(id: &str, entries: &Json) -> (&'static str, Json) {
+        let result = json!({ "entries": entries, "truncated": false });
+        ("from unity", json!({ "type": "result", "request_id": id, "result": result }))
     }
 
     /// Of a Unity that ran these calls.
@@ -310,8 +316,7 @@ mod tests {
         let right = [hello.clone(), call(1, "a"), execute("r1", "a"), result("r1"), answer(1)];
         assert_eq!(failures(&right, &["a"]), Vec::<String>::new());
         assert!(failures(&right, &[]).concat().contains("never ran"));
-        let others =
-            ("from unity", json!({ "type": "result", "request_id": "r1", "result": { "x": 1 } }));
+        let others = console("r1", &json!([{ "type": "log", "message": "x" }]));
         let told = [hello.clone(), call(1, "a"), execute("r1", "a"), others, answer(1)];
         assert!(failures(&told, &["a"]).concat().contains("did not say"));
         let pause = (0..40).map(|_| ("to unity", json!({ "type": "ping" })));
