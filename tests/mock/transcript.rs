@@ -54,6 +54,9 @@ fn ten_calls_come_to_what_docs_agents_md_shows() {
     let console =
         recorder.call("read_console", json!({ "types": of_errors, "stack_traces": false }));
     let job = recorder.call("run_tests", json!({ "mode": "edit" }));
+    let job = json!({ "job_id": job["job_id"] });
+    // Unity has it: a reload before that would lose it.
+    while watcher.run("get_job_status", &job).unwrap()["progress"].is_null() {}
 
     recorder.note(
         "Somebody saves a script: Unity compiles and reloads its domain in the middle of the run.",
@@ -62,7 +65,6 @@ fn ten_calls_come_to_what_docs_agents_md_shows() {
     unity.type_line("compile 1s");
     wait_for(&watcher, "get_editor_state", &json!({}), "editor_state", "compiling");
     recorder.call("read_console", json!({ "since": console["cursor"] }));
-    let job = json!({ "job_id": job["job_id"] });
     recorder.call("get_job_status", with_wait(&job));
 
     recorder.note("The agent has mended what the failures say, and runs one of those tests alone.");
