@@ -9,7 +9,9 @@ use crate::harness::Server;
 use crate::plugin::{Plugin, console};
 
 fn second(port: u16) -> (Server, StdioAgent) {
-    let mut server = Server::start_with(&["--stdio", "--port", &port.to_string()], |_| {});
+    // A busy machine may take long to bring the plugin over.
+    let flags = ["--stdio", "--request-reconnect-wait-ms", "15000", "--port", &port.to_string()];
+    let mut server = Server::start_with(&flags, |_| {});
     let agent = StdioAgent::new(&mut server);
     (server, agent)
 }
