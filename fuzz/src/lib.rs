@@ -40,7 +40,7 @@ const ALLOWED: &str = "http://localhost:3000";
 /// one a header.
 pub fn guard(bytes: &[u8]) {
     let Some(head) = head(bytes) else { return };
-    if Doorkeeper::new(PORT, vec![ALLOWED.to_owned()]).check(&head).is_err() {
+    if Doorkeeper::new(PORT, vec![ALLOWED.to_owned()], None).check(&head).is_err() {
         return;
     }
     let values = |name: &HeaderName| -> Vec<Vec<u8>> {

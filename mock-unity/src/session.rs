@@ -9,8 +9,10 @@ use futures_util::{SinkExt, StreamExt};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout};
-use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
+use tokio_tungstenite::tungstenite::http::header::{AUTHORIZATION, HeaderValue};
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 
 use crate::command::Command;
@@ -207,15 +209,7 @@ where
     }
 
     async fn connect(&mut self) -> Input {
-        let url = format!("ws://127.0.0.1:{}/unity", self.port);
-        let attempt = async {
-            let stream = (self.dial)().await.map_err(|error| error.to_string())?;
-            let config = WebSocketConfig::default().read_buffer_size(READ_BUFFER);
-            let upgrade = client_async_with_config(url, stream, Some(config));
-            let (socket, _) = upgrade.await.map_err(|error| error.to_string())?;
-            Ok::<_, String>(socket)
-        };
-        let attempt = timeout(PATIENCE, attempt).await;
+        let attempt = timeout(PATIENCE, self.open_with_token()).await;
         match attempt.unwrap_or_else(|_| Err("no answer".to_owned())) {
             Ok(socket) => {
                 (self.socket, self.closing) = (Some(socket), None);
@@ -227,6 +221,31 @@ where
                 Input::DialFailed
             }
         }
+    }
+
+    /// The token of this user is given to a server that asks for it, and to no other.
+    async fn open_with_token(&self) -> Result<WebSocketStream<S>, String> {
+        let opened = match self.open(None).await {
+            Err(Error::Http(response)) if response.status() == 401 => {
+                let token = token::read().map_err(|error| error.to_string())?;
+                let token = token.ok_or("the server requires a token, and there is none here")?;
+                self.open(Some(&token)).await
+            }
+            opened => opened,
+        };
+        opened.map_err(|error| error.to_string())
+    }
+
+    async fn open(&self, token: Option<&str>) -> Result<WebSocketStream<S>, Error> {
+        let mut request = format!("ws://127.0.0.1:{}/unity", self.port).into_client_request()?;
+        if let Some(token) = token {
+            let bearer = HeaderValue::from_str(&format!("Bearer {token}"))?;
+            request.headers_mut().insert(AUTHORIZATION, bearer);
+        }
+        let config = WebSocketConfig::default().read_buffer_size(READ_BUFFER);
+        let stream = (self.dial)().await?;
+        let (socket, _) = client_async_with_config(request, stream, Some(config)).await?;
+        Ok(socket)
     }
 
     /// A socket that takes nothing any more is gone.

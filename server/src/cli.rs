@@ -70,12 +70,18 @@ fn command() -> Command {
     };
     let settings = setting_flags().map(|flag| {
         let heading = (!flag.is_port()).then_some("Settings");
-        Arg::new(flag.setting)
+        let is_switch = flag.is_switch();
+        let argument = Arg::new(flag.setting)
             .long(flag.name)
             .value_name(flag.value_name)
             .help(flag.help)
             .help_heading(heading)
-            .allow_hyphen_values(true)
+            .allow_hyphen_values(true);
+        if is_switch {
+            argument.num_args(0..=1).require_equals(true).default_missing_value("true")
+        } else {
+            argument
+        }
     });
     Command::new("unity-mcp")
         .version(env!("CARGO_PKG_VERSION"))

@@ -30,6 +30,8 @@ pub struct Config {
     pub port: u16,
     pub limits: Limits,
     pub allowed_origins: Vec<String>,
+    /// Whether agents and the plugin must show the token of this user.
+    pub require_token: bool,
     sources: Vec<(&'static str, String, Source)>,
 }
 
@@ -109,6 +111,7 @@ macro_rules! size {
 
 const PORT: &str = "unity_ws_port";
 const ORIGINS: &str = "allowed_origins";
+const TOKEN: &str = "require_token";
 const VERSION: &str = "schema_version";
 
 const SETTINGS: [Setting; 11] = [
@@ -167,6 +170,7 @@ impl Default for Config {
             port: 8_091,
             limits: Limits::default(),
             allowed_origins: Vec::new(),
+            require_token: false,
             sources: Vec::new(),
         }
     }
@@ -199,7 +203,7 @@ fn sources(
     };
     let origins = Json::from(config.allowed_origins.clone()).to_string();
     let numbers = config.numbers().map(|(name, value)| (name, value.to_string()));
-    let all = numbers.chain([(ORIGINS, origins)]);
+    let all = numbers.chain([(ORIGINS, origins), (TOKEN, config.require_token.to_string())]);
     all.map(|(name, value)| (name, value, source(name))).collect()
 }
 
@@ -274,6 +278,11 @@ fn apply_field(
         config.allowed_origins = origins(&place, value)?;
         return Ok(ORIGINS);
     }
+    if name == TOKEN {
+        let wanted = || invalid(&format!("{place} is {}, but must be true or false", shown(value)));
+        config.require_token = value.as_bool().ok_or_else(wanted)?;
+        return Ok(TOKEN);
+    }
     let setting = find(name).ok_or_else(|| unknown(&place, name))?;
     let number = value.as_u64().filter(|number| (setting.min..=setting.max).contains(number));
     let number = number.ok_or_else(|| out_of_range(&place, &shown(value), setting, setting.min))?;
@@ -305,6 +314,13 @@ fn apply_flag(config: &mut Config, name: &str, text: &str) -> Result<&'static st
         config.allowed_origins = origins(&place, &list.map(Json::from).collect())?;
         return Ok(ORIGINS);
     }
+    if name == TOKEN {
+        let wanted = |_| {
+            invalid(&format!("{place} is \"{}\", but must be true or false", printable(text, 60)))
+        };
+        config.require_token = text.parse().map_err(wanted)?;
+        return Ok(TOKEN);
+    }
     let setting = find(name).ok_or_else(|| unknown(&place, name))?;
     // Port 0 is not a port but a wish: any that is free.
     let min = if setting.name == PORT { 0 } else { setting.min };
@@ -314,6 +330,9 @@ fn apply_flag(config: &mut Config, name: &str, text: &str) -> Result<&'static st
     (setting.set)(config, number);
     Ok(setting.name)
 }
+
+/// The value of a flag that is true when it stands alone.
+const SWITCH: &str = "true|false";
 
 /// A flag that sets one setting.
 pub struct SettingFlag {
@@ -326,6 +345,11 @@ pub struct SettingFlag {
 }
 
 impl SettingFlag {
+    /// It may stand alone.
+    pub fn is_switch(&self) -> bool {
+        self.value_name == SWITCH
+    }
+
     pub fn is_port(&self) -> bool {
         self.setting == PORT
     }
@@ -352,7 +376,14 @@ pub fn setting_flags() -> impl Iterator<Item = SettingFlag> {
         value_name: "LIST",
         help: "Web origins that may use /mcp, separated by commas [default none]".to_owned(),
     };
-    numbers.chain([origins])
+    let token = SettingFlag {
+        setting: TOKEN,
+        name: flag_name(TOKEN),
+        value_name: SWITCH,
+        help: "Let in only whoever shows the token of this user, which mock and relay find by themselves"
+            .to_owned(),
+    };
+    numbers.chain([origins, token])
 }
 
 fn flag_name(setting: &str) -> String {
@@ -379,7 +410,7 @@ fn out_of_range(place: &str, value: &str, setting: &Setting, min: u64) -> Config
 
 /// The nearest name is suggested: most unknown names are misspelt ones.
 fn unknown(place: &str, name: &str) -> ConfigError {
-    let names = SETTINGS.iter().map(|setting| setting.name).chain([ORIGINS, VERSION]);
+    let names = SETTINGS.iter().map(|setting| setting.name).chain([ORIGINS, TOKEN, VERSION]);
     let nearest = names.min_by_key(|known| strsim::damerau_levenshtein(name, known));
     let hint = nearest.map(|nearest| format!("; did you mean {nearest}?")).unwrap_or_default();
     invalid(&format!("{place} is not a setting{hint}"))

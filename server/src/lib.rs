@@ -25,8 +25,9 @@ use tracing::debug;
 
 use config_loader::Config;
 use coordination::{Boot, Event};
+use io::bodies::REQUEST_BYTES_MAX;
 use io::event_loop::{self, Core};
-use io::http_host::{self, Surroundings};
+use io::http_host::Surroundings;
 use io::mcp_endpoint_adapter::McpEndpointAdapter;
 use io::network::Network;
 use io::port_keeper::PortKeeper;
@@ -49,6 +50,8 @@ pub struct Server<N: Network, C: Core> {
     /// When it was started, for whoever is told a time.
     pub started: SystemTime,
     pub network: N,
+    /// What agents and the plugin must show, if anything.
+    pub token: Option<String>,
     /// Of this process, for whoever asks who has the port.
     pub pid: u32,
     /// How often a silent stream of an answer is kept alive. It goes by the real clock.
@@ -67,7 +70,7 @@ impl<N: Network, C: Core> Server<N, C> {
         W: AsyncWrite + Unpin + Send + 'static,
     {
         let Self { config, core: decisions, boot, started, pid, network, .. } = self;
-        let Self { sse_keep_alive, listener, stop, .. } = self;
+        let Self { token, sse_keep_alive, listener, stop, .. } = self;
         let message_max = config.limits.message_max_bytes;
         let (core, inbox) = event_loop::channel();
         let event_loop = event_loop::run(decisions, inbox);
@@ -96,12 +99,12 @@ impl<N: Network, C: Core> Server<N, C> {
             relay_to,
             surroundings,
             allowed_origins,
+            token,
         };
         tokio::spawn(keeper.keep(listener));
         let left = CancellationToken::new();
         if let Some((input, output)) = stdio {
-            let line_max = http_host::body_max(message_max);
-            let transport = StdioTransport::new(input, output, line_max, left.clone());
+            let transport = StdioTransport::new(input, output, REQUEST_BYTES_MAX, left.clone());
             tasks.spawn(converse(adapter, transport, closing.clone(), left.clone()));
         }
         tokio::spawn(async move {

@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use rmcp::transport::io::stdio_pipes;
 use tokio_util::sync::CancellationToken;
+use tracing::info;
 use unity_mcp::config_loader::{self, Config};
 use unity_mcp::coordination::ExecutionCoordinator;
 use unity_mcp::io::http_host::SSE_KEEP_ALIVE;
@@ -59,15 +60,24 @@ async fn serve(config: Config, stdio: bool) -> Result<(), Failed> {
         Err(error) if error.kind() == ErrorKind::AddrInUse => return Err(in_use(port).await),
         Err(error) => return Err((1, format!("port {port} cannot be used: {error}"))),
     };
+    let token =
+        if config.require_token { Some(token().map_err(|error| (2, error))?) } else { None };
     let boot = system::random_boot().map_err(|error| (1, format!("no randomness: {error}")))?;
     let core = ExecutionCoordinator::new(config.limits.clone(), boot, VERSION);
     let pid = std::process::id();
     let (network, sse_keep_alive) = (Loopback, Some(SSE_KEEP_ALIVE));
     let started = SystemTime::now();
     let server =
-        Server { config, core, boot, started, pid, network, sse_keep_alive, listener, stop };
+        Server { config, core, boot, started, token, pid, network, sse_keep_alive, listener, stop };
     server.run(stdio.then(stdio_pipes)).await;
     Ok(())
+}
+
+fn token() -> Result<String, String> {
+    let token = token::read_or_create().map_err(|error| format!("require_token: {error}"))?;
+    let file = token::file().unwrap_or_default();
+    info!("agents and the plugin must show the token in {}", file.display());
+    Ok(token)
 }
 
 async fn in_use(port: u16) -> Failed {

@@ -2,9 +2,10 @@
 //! other end of a socket. Nothing outside this module is particular to a system.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use tokio::net::{TcpListener, TcpStream};
+use tracing::warn;
 
 use crate::coordination::Boot;
 use crate::io::network::{Accepted, Listener, Network};
@@ -18,13 +19,32 @@ impl Network for Loopback {
     type Listener = TcpListener;
 
     async fn bind(&self, port: u16) -> io::Result<TcpListener> {
-        TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
+        warn_of_a_namesake(Listener::port(&listener)).await;
+        Ok(listener)
     }
 
     async fn connect(&self, port: u16) -> io::Result<TcpStream> {
         let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await?;
         stream.set_nodelay(true)?;
         Ok(stream)
+    }
+
+    async fn listener_is_same_user(&self, port: u16) -> bool {
+        #[cfg(target_os = "linux")]
+        return linux::listener_is_same_user(port).await;
+        #[cfg(not(target_os = "linux"))]
+        return true;
+    }
+}
+
+/// A client that says `localhost` may try version 6 of the protocol first, and find somebody else there.
+async fn warn_of_a_namesake(port: u16) {
+    let taken = TcpListener::bind((Ipv6Addr::LOCALHOST, port)).await;
+    if taken.is_err_and(|error| error.kind() == io::ErrorKind::AddrInUse) {
+        warn!(
+            "[::1]:{port} is held by another program: whoever connects to localhost:{port} may reach that one and not this; say 127.0.0.1:{port}"
+        );
     }
 }
 

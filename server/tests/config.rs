@@ -51,7 +51,27 @@ max_message_bytes = 1048576 (default)
 takeover_probe_ms = 500 (default)
 job_retention_max = 256 (default)
 allowed_origins = [] (default)
+require_token = false (default)
 "
+    );
+}
+
+#[test]
+fn a_token_is_required_if_file_or_flag_says_so() {
+    let required = |text: &str, flags: &[(&str, &str)]| {
+        load_text("token", text, flags).map(|config| config.require_token)
+    };
+    assert_eq!(required("{}", &[]), Ok(false));
+    assert_eq!(required(r#"{"require_token": true}"#, &[]), Ok(true));
+    assert_eq!(required("{}", &[("require_token", "true")]), Ok(true));
+    assert_eq!(required(r#"{"require_token": true}"#, &[("require_token", "false")]), Ok(false));
+    assert_eq!(
+        required(r#"{"require_token": 1}"#, &[]).unwrap_err(),
+        "ERR_CONFIG_VALIDATION: FILE: require_token is 1, but must be true or false"
+    );
+    assert_eq!(
+        required("{}", &[("require_token", "maybe")]).unwrap_err(),
+        "ERR_CONFIG_VALIDATION: --require-token is \"maybe\", but must be true or false"
     );
 }
 
@@ -161,7 +181,7 @@ fn what_is_wrong_is_said_in_one_line_with_its_place_its_value_and_what_is_allowe
         ),
         (
             "{\"ev\\u001bil\\n\":1}",
-            "ERR_CONFIG_VALIDATION: FILE: ev\\u{1b}il\\u{a} is not a setting; did you mean schema_version?",
+            "ERR_CONFIG_VALIDATION: FILE: ev\\u{1b}il\\u{a} is not a setting; did you mean require_token?",
         ),
         (
             r#"{"allowed_origins":["localhost"]}"#,

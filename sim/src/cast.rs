@@ -160,9 +160,9 @@ async fn serve<M: Machine>(
     let core = props.planting.core(&config.limits, boot, &props, &host);
     let sse_keep_alive = None; // It goes by the real clock, and there is none here.
     let started = SystemTime::UNIX_EPOCH + stage::now();
-    let pid = 1;
+    let (pid, token) = (1, None);
     let server =
-        Server { config, core, boot, started, pid, network, sse_keep_alive, listener, stop };
+        Server { config, core, boot, started, token, pid, network, sse_keep_alive, listener, stop };
     server.run(pipes).await;
     props.log.note(stage::now(), &host, "ended", String::new());
 }

@@ -1,10 +1,11 @@
 //! Every flag.
 
+use std::process::Command;
 use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::agent::brief;
+use crate::agent::{StdioAgent, brief};
 use crate::harness::{Scratch, Server};
 use crate::mock::{Mock, connected};
 
@@ -196,4 +197,40 @@ fn help_shows_every_flag_with_examples() {
     ] {
         assert!(help.contains(part), "{part} in {help}");
     }
+}
+
+#[test]
+fn a_server_that_requires_a_token_is_shown_the_one_of_this_user() {
+    let scratch = Scratch::new("mock-token");
+    let file = scratch.0.join("token");
+    let with_file = |command: &mut Command| {
+        command.env("UNITY_MCP_TOKEN_FILE", &file);
+    };
+    let mut server = Server::start_with(&["--port", "0", "--require-token"], with_file);
+    let port = server.port();
+    let mut stranger = Mock::run(&["--json", "--port", &port.to_string(), "--reconnect", "never"]);
+    assert_eq!(stranger.end().code(), Some(3));
+    assert!(stranger.complaint().contains("requires a token"));
+
+    let mut mock = Mock::run_with(&["--json", "--port", &port.to_string()], with_file);
+    mock.wait_for(|passing| passing["from_server"]["type"] == "capability");
+    // A second server of this user finds the token too, and relays its agent with it.
+    let flags = ["--stdio", "--port", &port.to_string()];
+    let mut second = Server::start_with(&flags, with_file);
+    let mut agent = StdioAgent::new(&mut second);
+    second.wait_for_line("calls are relayed");
+    let console = agent.run("read_console", json!({ "max_entries": 1 })).unwrap();
+    assert_eq!(console["entries"][0]["message"], "Autosave done");
+    // Without the token it cannot, and says so.
+    let mut third = Server::start_with(&flags, |command| {
+        command.env("UNITY_MCP_TOKEN_FILE", scratch.0.join("none"));
+    });
+    let mut agent = StdioAgent::new(&mut third);
+    let refused = loop {
+        let error = agent.run("read_console", json!({})).unwrap_err();
+        if error["message"].to_string().contains("is held by") {
+            break error;
+        }
+    };
+    assert!(refused["message"].to_string().contains("requires a token"), "{refused}");
 }

@@ -25,7 +25,15 @@ impl Mock {
     }
 
     pub(crate) fn run(flags: &[&str]) -> Self {
+        // The token of whoever runs the tests is no business of theirs.
+        Self::run_with(flags, |command| {
+            command.env("UNITY_MCP_TOKEN_FILE", "/nowhere");
+        })
+    }
+
+    pub(crate) fn run_with(flags: &[&str], prepare: impl FnOnce(&mut Command)) -> Self {
         let mut command = Command::new(binary("mock-unity"));
+        prepare(&mut command);
         command.args(flags).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut process = command.spawn().unwrap();
         let stdin = process.stdin.take();

@@ -7,6 +7,9 @@ use protocol::{Json, Map};
 use super::failure::Failure;
 use super::tool_catalog::{Need, Parameter, Route, TOOLS, Tool};
 
+/// Longer than the id of any job.
+const JOB_ID_MAX: usize = 64;
+
 /// A call as an agent made it.
 #[derive(Clone, Debug)]
 pub struct RawCall {
@@ -150,7 +153,10 @@ fn request(tool: &Tool, mut arguments: Map<String, Json>) -> Request {
         let millis = for_server.get("wait_ms").and_then(Json::as_u64).unwrap_or_default();
         Duration::from_millis(millis)
     };
-    let job_id = || for_server.get("job_id").and_then(Json::as_str).unwrap_or_default().to_owned();
+    let job_id = || {
+        let id = for_server.get("job_id").and_then(Json::as_str).unwrap_or_default();
+        id.chars().take(JOB_ID_MAX).collect() // What is longer is no job's, and is kept by nobody.
+    };
     match tool.route {
         Route::EditorState => Request::EditorState,
         Route::Execute { .. } => Request::Execute { params: Json::Object(arguments) },

@@ -13,6 +13,10 @@ pub enum Shape {
     Number,
     Flag,
     Text,
+    /// So many characters at the most.
+    Line {
+        max: usize,
+    },
     OneOf(&'static [&'static str]),
     /// At least one of.
     SomeOf(&'static [&'static str]),
@@ -38,6 +42,9 @@ impl Shape {
             Self::Number => value.as_f64().is_some_and(|number| number >= 0.0),
             Self::Flag => value.is_boolean(),
             Self::Text => value.is_string(),
+            Self::Line { max } => {
+                value.as_str().is_some_and(|text| text.chars().nth(*max).is_none())
+            }
             Self::OneOf(words) => value.as_str().is_some_and(|word| words.contains(&word)),
             Self::SomeOf(words) => value.as_array().is_some_and(|items| {
                 let known = |item: &Json| item.as_str().is_some_and(|word| words.contains(&word));
@@ -82,6 +89,7 @@ impl Shape {
             Self::Number => "a number of at least 0".to_owned(),
             Self::Flag => "true or false".to_owned(),
             Self::Text => "a string".to_owned(),
+            Self::Line { max } => format!("a string of at most {max} characters"),
             Self::OneOf(words) => format!("one of {}", words.join(", ")),
             Self::SomeOf(words) => format!("a list of one or more of {}", words.join(", ")),
             Self::List(_) => "a list".to_owned(),

@@ -118,6 +118,8 @@ impl Tool {
 }
 
 const COUNT: Shape = Shape::Integer { min: 0, max: u64::MAX };
+/// Long enough for whatever is looked for.
+const LINE: Shape = Shape::Line { max: 4_000 };
 const POSITIVE: Shape = Shape::Integer { min: 1, max: u64::MAX };
 const LOG_TYPES: &[&str] = &["log", "warning", "error", "assert", "exception"];
 
@@ -252,7 +254,7 @@ pub static TOOLS: [Tool; 5] = [
             Parameter {
                 name: "contains",
                 about: "only entries with this text in the message",
-                shape: Shape::Text,
+                shape: LINE,
                 need: Need::Optional,
                 for_unity: true,
             },
@@ -266,14 +268,14 @@ pub static TOOLS: [Tool; 5] = [
             Parameter {
                 name: "since",
                 about: "only entries that came after this cursor of an earlier answer",
-                shape: Shape::Text,
+                shape: LINE,
                 need: Need::Optional,
                 for_unity: true,
             },
             Parameter {
                 name: "before",
                 about: "only entries older than this, from next of an earlier answer",
-                shape: Shape::Text,
+                shape: LINE,
                 need: Need::Optional,
                 for_unity: true,
             },
@@ -300,7 +302,7 @@ pub static TOOLS: [Tool; 5] = [
             Parameter {
                 name: "filter",
                 about: "only tests whose full name contains this",
-                shape: Shape::Text,
+                shape: LINE,
                 need: Need::Optional,
                 for_unity: true,
             },

@@ -1,6 +1,6 @@
 //! What agents are told of what Unity gave: the newest first, nothing twice, nothing without end.
 
-use protocol::{ErrorBody, Json, Progress};
+use protocol::{ErrorBody, ErrorMessage, FromUnity, JobStatus, Json, Progress};
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, json};
 
@@ -8,8 +8,9 @@ use serde_json::{Number, json};
 const TEXT_MAX: usize = 4_000;
 /// Characters of a name.
 const NAME_MAX: usize = 300;
-/// Bytes of one list, as JSON. An answer has it twice, as data and as text, and stays below 1 MiB.
-const LIST_BYTES_MAX: usize = 256 * 1024;
+/// Bytes of one list, as JSON. An answer has it twice, as data and as text: what an agent can read, and what a
+/// hundred agents may leave unread.
+const LIST_BYTES_MAX: usize = 64 * 1024;
 /// Failed tests that are listed.
 const FAILED_MAX: usize = 50;
 
@@ -203,7 +204,7 @@ pub(super) fn test_run(given: Json) -> Json {
     let known = run.summary.failed.max(run.failed_tests.len() as u64);
     let mut room = Room::new(FAILED_MAX);
     let shown = |test: FailedTest| FailedTest {
-        name: cut(&test.name, NAME_MAX),
+        name: name(&test.name),
         message: cut(&test.message, TEXT_MAX),
         stack_trace: Some(cut(&test.stack_trace.unwrap_or_default(), TEXT_MAX)),
     };
@@ -214,30 +215,54 @@ pub(super) fn test_run(given: Json) -> Json {
     json!(run)
 }
 
-pub(super) fn progress(progress: Option<&Progress>) -> Json {
-    let cut_short = |Progress { done, total, current }: &Progress| {
-        let current = current.as_deref().map(|name| cut(name, NAME_MAX));
-        Progress { done: *done, total: *total, current }
-    };
-    json!(progress.map(cut_short))
+pub(super) fn progress(Progress { done, total, current }: &Progress) -> Progress {
+    let current = current.as_deref().map(name);
+    Progress { done: *done, total: *total, current }
 }
 
 /// What Unity said about an error, in its own words.
-pub(super) fn error(unity: &ErrorBody) -> Json {
+pub(super) fn error(unity: &ErrorBody) -> ErrorBody {
     let details = unity.details.as_ref().map(|details| match details.to_string() {
         text if text.len() > TEXT_MAX => json!(cut(&text, TEXT_MAX)),
         _ => details.clone(),
     });
-    json!(ErrorBody {
-        code: cut(&unity.code, NAME_MAX),
+    ErrorBody {
+        code: name(&unity.code),
         message: cut(&unity.message, TEXT_MAX),
         retryable: unity.retryable,
         details,
-    })
+    }
+}
+
+/// A frame without what is told to nobody: what the core keeps of many jobs is bounded by it.
+pub(super) fn frame(frame: FromUnity) -> FromUnity {
+    match frame {
+        FromUnity::JobStatus(status) => FromUnity::JobStatus(JobStatus {
+            progress: status.progress.as_ref().map(progress),
+            result: status.result.map(test_run),
+            error: status.error.as_ref().map(error),
+            ..status
+        }),
+        FromUnity::Error(message) => {
+            FromUnity::Error(ErrorMessage { error: error(&message.error), ..message })
+        }
+        FromUnity::Hello(_)
+        | FromUnity::Capability(_)
+        | FromUnity::EditorStatus(_)
+        | FromUnity::Pong(_)
+        | FromUnity::Result(_)
+        | FromUnity::SubmitJobResult(_)
+        | FromUnity::CancelResult(_) => frame,
+    }
+}
+
+/// A name that Unity gives.
+pub(super) fn name(name: &str) -> String {
+    cut(name, NAME_MAX)
 }
 
 /// The beginning of a text that is too long, and how much of it is missing.
-pub(super) fn cut(text: &str, max: usize) -> String {
+fn cut(text: &str, max: usize) -> String {
     match text.char_indices().nth(max) {
         None => text.to_owned(),
         Some((end, _)) => {

@@ -1,7 +1,7 @@
 //! Which requests are let in: decided by the head, before anything is processed. A web page must not
 //! reach Unity.
 
-use hyper::header::{HOST, HeaderMap, ORIGIN};
+use hyper::header::{AUTHORIZATION, HOST, HeaderMap, ORIGIN};
 use hyper::http::request::Parts;
 use hyper::{Method, StatusCode};
 
@@ -9,19 +9,22 @@ pub struct Doorkeeper {
     hosts: Vec<String>,
     /// For `/mcp` alone; every other `Origin` is refused everywhere.
     allowed_origins: Vec<String>,
+    /// What `/mcp` and `/unity` must be shown, if anything.
+    bearer: Option<String>,
 }
 
 /// The status and the one line a refused request is answered with.
 pub type Refusal = (StatusCode, &'static str);
 
 impl Doorkeeper {
-    pub fn new(port: u16, allowed_origins: Vec<String>) -> Self {
+    pub fn new(port: u16, allowed_origins: Vec<String>, token: Option<&str>) -> Self {
         let names = ["127.0.0.1", "localhost", "[::1]"];
         let mut hosts: Vec<String> = names.iter().map(|name| format!("{name}:{port}")).collect();
         if port == 80 {
             hosts.extend(names.map(str::to_owned)); // Clients leave the default port out.
         }
-        Self { hosts, allowed_origins }
+        let bearer = token.map(|token| format!("Bearer {token}"));
+        Self { hosts, allowed_origins, bearer }
     }
 
     pub fn check(&self, head: &Parts) -> Result<(), Refusal> {
@@ -36,7 +39,26 @@ impl Doorkeeper {
         if head.method == Method::OPTIONS {
             return Err((StatusCode::METHOD_NOT_ALLOWED, "there is no CORS here"));
         }
-        Ok(())
+        self.check_token(head)
+    }
+
+    pub(super) fn requires_token(&self) -> bool {
+        self.bearer.is_some()
+    }
+
+    fn check_token(&self, head: &Parts) -> Result<(), Refusal> {
+        let Some(bearer) = &self.bearer else { return Ok(()) };
+        if !matches!(head.uri.path(), "/mcp" | "/unity") {
+            return Ok(());
+        }
+        let mut values = head.headers.get_all(AUTHORIZATION).iter();
+        match (values.next(), values.next()) {
+            (Some(shown), None) if is_same(shown.as_bytes(), bearer.as_bytes()) => Ok(()),
+            _ => Err((
+                StatusCode::UNAUTHORIZED,
+                "the token of this user is needed (--require-token)",
+            )),
+        }
     }
 
     fn check_host(&self, headers: &HeaderMap) -> Result<(), Refusal> {
@@ -63,6 +85,12 @@ impl Doorkeeper {
     }
 }
 
+/// Takes the same time wherever they differ.
+fn is_same(one: &[u8], other: &[u8]) -> bool {
+    let differences = one.iter().zip(other).fold(0, |sum, (one, other)| sum | (one ^ other));
+    one.len() == other.len() && std::hint::black_box(differences) == 0
+}
+
 fn from_a_browser(headers: &HeaderMap) -> bool {
     headers.keys().any(|name| name.as_str().starts_with("sec-fetch-"))
 }
@@ -75,13 +103,25 @@ mod tests {
 
     /// The status of a request for `target` with these headers, 0 if it is let in.
     fn status(method: &str, target: &str, headers: &[(&str, &[u8])]) -> u16 {
+        status_with(None, method, target, headers)
+    }
+
+    fn status_with(
+        token: Option<&str>,
+        method: &str,
+        target: &str,
+        headers: &[(&str, &[u8])],
+    ) -> u16 {
         let mut request = Request::builder().method(method).uri(target);
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
         let (head, ()) = request.body(()).unwrap().into_parts();
-        let doorkeeper = Doorkeeper::new(8091, vec!["http://localhost:3000".to_owned()]);
-        doorkeeper.check(&head).err().map_or(0, |(status, _)| status.as_u16())
+        let origins = vec!["http://localhost:3000".to_owned()];
+        Doorkeeper::new(8091, origins, token)
+            .check(&head)
+            .err()
+            .map_or(0, |(status, _)| status.as_u16())
     }
 
     const HOST: (&str, &[u8]) = ("host", b"127.0.0.1:8091");
@@ -137,6 +177,37 @@ mod tests {
         assert_eq!(status("GET", "/unity", &[HOST]), 0);
         assert_eq!(status("GET", "/unity", &[HOST, ("sec-fetch-site", b"none")]), 403);
         assert_eq!(status("GET", "/unity", &[HOST, ("Sec-Fetch-Mode", b"websocket")]), 403);
+    }
+
+    #[test]
+    fn a_token_that_is_required_must_be_shown_once_and_whole() {
+        let good: (&str, &[u8]) = ("authorization", b"Bearer abc123");
+        let with = |target: &str, headers: &[(&str, &[u8])]| {
+            status_with(Some("abc123"), "POST", target, headers)
+        };
+        for target in ["/mcp", "/unity"] {
+            assert_eq!(with(target, &[HOST, good]), 0);
+            assert_eq!(with(target, &[HOST]), 401);
+            assert_eq!(with(target, &[HOST, good, good]), 401);
+            for bad in [
+                &b"Bearer abc12"[..],
+                b"Bearer abc1234",
+                b"Bearer abc124",
+                b"bearer abc123",
+                b"Bearer  abc123",
+                b"abc123",
+                b"Basic abc123",
+                b"Bearer ",
+                b"",
+                b"\xff",
+            ] {
+                assert_eq!(with(target, &[HOST, ("authorization", bad)]), 401, "{bad:?}");
+            }
+        }
+        assert_eq!(with("/healthz", &[HOST]), 0, "who this is may be asked by everybody");
+        assert_eq!(with("/mcp", &[good]), 400, "it opens no door that is closed otherwise");
+        assert_eq!(with("/mcp", &[HOST, good, ("origin", b"http://evil.com")]), 403);
+        assert_eq!(status("POST", "/mcp", &[HOST, good]), 0, "nobody asks for it");
     }
 
     #[test]

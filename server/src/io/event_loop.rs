@@ -13,9 +13,10 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::transition_log;
+use super::web_socket::Outgoing;
 use crate::coordination::{
-    CallId, CloseCode, ConnectionId, Deadline, EditorReport, Effect, Event, ExecutionCoordinator,
-    Failure, Outcome, ProgressReport, Timestamp, ValidCall,
+    CallId, ConnectionId, Deadline, EditorReport, Effect, Event, ExecutionCoordinator, Failure,
+    Outcome, ProgressReport, Timestamp, ValidCall,
 };
 
 /// Events that wait for the core; a peer that is faster than the core waits with its next one.
@@ -78,13 +79,8 @@ pub(super) struct CallLabel {
 }
 
 struct Bridge {
-    outbox: mpsc::Sender<Outgoing>,
+    outbox: mpsc::Sender<Outgoing<ToUnity>>,
     dropped: CancellationToken,
-}
-
-pub(super) enum Outgoing {
-    Frame(ToUnity),
-    Close { code: CloseCode, reason: &'static str },
 }
 
 /// A call the core has, seen from its adapter.
@@ -116,7 +112,7 @@ impl OpenCall {
 /// A socket the core knows, seen from its bridge.
 pub(super) struct UnityPort {
     pub(super) id: ConnectionId,
-    pub(super) outbox: mpsc::Receiver<Outgoing>,
+    pub(super) outbox: mpsc::Receiver<Outgoing<ToUnity>>,
     /// The socket did not keep up: it is not waited for.
     pub(super) dropped: CancellationToken,
 }
@@ -329,12 +325,12 @@ impl<C: Core> EventLoop<C> {
                 }
                 None
             }
-            Effect::Send { on, frame } => match self.post(on, Outgoing::Frame(frame)) {
-                Some(Outgoing::Frame(frame)) => Some(Event::UnityNotSent { on, frame }),
+            Effect::Send { on, frame } => match self.post(on, Outgoing::Say(frame)) {
+                Some(Outgoing::Say(frame)) => Some(Event::UnityNotSent { on, frame }),
                 Some(Outgoing::Close { .. }) | None => None,
             },
             Effect::Close { on, code, reason } => {
-                self.post(on, Outgoing::Close { code, reason });
+                self.post(on, Outgoing::Close { code: code as u16, reason });
                 None
             }
             Effect::Note(_) => None,
@@ -346,7 +342,7 @@ impl<C: Core> EventLoop<C> {
     }
 
     /// Gives back what the socket does not take; such a socket is dropped, not waited for.
-    fn post(&self, on: ConnectionId, outgoing: Outgoing) -> Option<Outgoing> {
+    fn post(&self, on: ConnectionId, outgoing: Outgoing<ToUnity>) -> Option<Outgoing<ToUnity>> {
         let Some(bridge) = self.bridges.get(&on) else { return Some(outgoing) };
         let refused = bridge.outbox.try_send(outgoing).err()?;
         bridge.dropped.cancel();

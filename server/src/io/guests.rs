@@ -2,9 +2,11 @@
 //! has been idle longest makes room for the next, so that silent sockets lock nobody out.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use tokio_util::sync::CancellationToken;
+
+use super::patience::Expecting;
 
 #[derive(Clone)]
 pub(super) struct Guests(Arc<Mutex<Seats>>);
@@ -77,6 +79,14 @@ impl Guest {
 
     fn idle_since(&self) -> MutexGuard<'_, Option<u64>> {
         self.idle_since.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Who is idle and begins to speak is about to ask for something. A socket that has become the plugin's is
+/// no guest any more.
+impl Expecting for Weak<Guest> {
+    fn expects_more(&self) -> bool {
+        self.upgrade().is_some_and(|guest| guest.idle_since().is_some())
     }
 }
 

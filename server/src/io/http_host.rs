@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http_body_util::combinators::BoxBody;
-use http_body_util::{BodyExt, Full, Limited};
+use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue};
+use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
@@ -26,24 +26,30 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{debug, warn};
 
+use super::bodies::{Bodies, REQUEST_BYTES_MAX};
 use super::doorkeeper::Doorkeeper;
 use super::event_loop::CoordinatorHandle;
 use super::guests::{Busy, Guest, Guests};
 use super::mcp_endpoint_adapter::McpEndpointAdapter;
 use super::network::{Accepted, Listener};
-use super::{rendering, unity_bridge_client};
+use super::patience::Patient;
+use super::{json_guard, rendering, unity_bridge_client};
 use crate::coordination::Boot;
 
-/// How long a request head may take; idle connections are closed by it too.
-const HEAD_MAX: Duration = Duration::from_secs(60);
+/// How long a request head may take, once it has begun.
+const HEAD_MAX: Duration = Duration::from_secs(5);
+/// How long a connection may be idle.
+const IDLE_MAX: Duration = Duration::from_secs(60);
+/// How long a peer may leave its answer unread.
+const UNREAD_MAX: Duration = Duration::from_secs(30);
 /// How long the body of a request may take.
 const BODY_MAX: Duration = Duration::from_secs(10);
 /// Bytes of a request head.
-const HEAD_BYTES_MAX: usize = 64 * 1024;
+const HEAD_BYTES_MAX: usize = 32 * 1024;
 /// Header lines of a request.
 const HEADERS_MAX: usize = 64;
 /// Connections at once. A plugin's leaves when it becomes a WebSocket: those are bounded by the core.
-const CONNECTIONS_MAX: usize = 256;
+const CONNECTIONS_MAX: usize = 128;
 /// Connections whose owner is not known yet; more wait to be accepted.
 const UNKNOWN_MAX: usize = 64;
 /// How long another user's connection is kept to take its refusal.
@@ -61,8 +67,7 @@ pub struct HttpHost {
     pid: u32,
     /// Of one frame of the plugin.
     message_max: usize,
-    /// Of one request of an agent.
-    body_max: usize,
+    bodies: Bodies,
     tasks: TaskTracker,
     closing: CancellationToken,
     guests: Guests,
@@ -85,13 +90,12 @@ impl HttpHost {
     pub fn new(surroundings: Surroundings, doorkeeper: Doorkeeper) -> Self {
         let Surroundings { core, adapter, instance_id, pid, message_max, .. } = surroundings;
         let Surroundings { sse_keep_alive, tasks, closing, .. } = surroundings;
-        let body_max = body_max(message_max);
         let config = StreamableHttpServerConfig::default()
             .with_legacy_session_mode(false)
             .with_json_response(true)
             .with_sse_retry(None)
             .with_sse_keep_alive(sse_keep_alive)
-            .with_max_request_body_bytes(body_max)
+            .with_max_request_body_bytes(REQUEST_BYTES_MAX)
             // The doorkeeper is stricter and guards every path.
             .disable_allowed_hosts()
             .disable_allowed_origins();
@@ -109,7 +113,7 @@ impl HttpHost {
             instance_id,
             pid,
             message_max,
-            body_max,
+            bodies: Bodies::default(),
             tasks,
             closing,
             guests,
@@ -180,12 +184,14 @@ impl HttpHost {
                 Ok::<_, Infallible>(response.map(|body| keep(body, busy)))
             }
         });
+        let expecting = Arc::downgrade(&guest);
+        let patient = Patient::new(stream, expecting, HEAD_MAX, UNREAD_MAX);
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
-            .header_read_timeout(HEAD_MAX)
+            .header_read_timeout(IDLE_MAX)
             .max_buf_size(HEAD_BYTES_MAX)
             .max_headers(HEADERS_MAX)
-            .serve_connection(TokioIo::new(stream), service)
+            .serve_connection(TokioIo::new(patient), service)
             .with_upgrades();
         let mut connection = pin!(connection);
         let ended = tokio::select! {
@@ -206,7 +212,12 @@ impl HttpHost {
         let (head, body) = request.into_parts();
         if let Err((status, line)) = self.doorkeeper.check(&head) {
             warn!(status = status.as_u16(), path = head.uri.path(), line, "request refused");
-            return text(status, line);
+            let mut refusal = text(status, line);
+            if status == StatusCode::UNAUTHORIZED {
+                let scheme = HeaderValue::from_static("Bearer");
+                refusal.headers_mut().insert(WWW_AUTHENTICATE, scheme);
+            }
+            return refusal;
         }
         let request = Request::from_parts(head, body);
         match request.uri().path() {
@@ -223,16 +234,17 @@ impl HttpHost {
             return not_allowed("POST");
         }
         let (head, body) = request.into_parts();
-        match timeout(BODY_MAX, Limited::new(body, self.body_max).collect()).await {
-            Ok(Ok(body)) => {
-                self.mcp.handle(Request::from_parts(head, Full::new(body.to_bytes()))).await
+        let body = match timeout(BODY_MAX, self.bodies.read(body)).await {
+            Ok(Ok(body)) => body,
+            Ok(Err((status, line))) => return text(status, line),
+            Err(_) => {
+                return text(StatusCode::REQUEST_TIMEOUT, "the request did not come in time");
             }
-            Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
-                text(StatusCode::PAYLOAD_TOO_LARGE, "the request is too large")
-            }
-            Ok(Err(_)) => text(StatusCode::BAD_REQUEST, "the request could not be read"),
-            Err(_) => text(StatusCode::REQUEST_TIMEOUT, "the request did not come in time"),
+        };
+        if let Err(refused) = json_guard::check(&body) {
+            return text(StatusCode::BAD_REQUEST, &refused.to_string());
         }
+        self.mcp.handle(Request::from_parts(head, Full::new(body))).await
     }
 
     fn upgrade(&self, mut request: Request<Incoming>) -> Response<Body> {
@@ -258,7 +270,7 @@ impl HttpHost {
         let Some(report) = self.core.look().await else {
             return text(StatusCode::SERVICE_UNAVAILABLE, "the server has stopped");
         };
-        let body = json!({
+        let mut body = json!({
             "name": env!("CARGO_PKG_NAME"),
             "version": env!("CARGO_PKG_VERSION"),
             "instance_id": self.instance_id.to_string(),
@@ -266,15 +278,13 @@ impl HttpHost {
             "server_state": rendering::server_state(report.server_state),
             "editor_state": rendering::editor_state(report.editor_state),
         });
+        if self.doorkeeper.requires_token() {
+            body = rendering::with(body, "requires_token", json!(true));
+        }
         let mut response = Response::new(full(body.to_string()));
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         response
     }
-}
-
-/// Bytes of one message of an agent. What a plugin may be sent fits in, however it is escaped.
-pub fn body_max(message_max: usize) -> usize {
-    (4 * message_max).max(4 * 1024 * 1024)
 }
 
 /// Holds on to `busy` as long as the body is there.

@@ -145,9 +145,9 @@ impl McpEndpointAdapter {
         request: relay::Request<'_>,
         context: &RequestContext<RoleServer>,
     ) -> Passed<T> {
-        let Some(port) = self.relay.holder() else { return Passed::NotSent };
+        let Some(to) = self.relay.holder() else { return Passed::NotSent };
         let (progress, mut lines) = mpsc::channel(1);
-        let mut passed = pin!(self.relay.pass_on(port, request, &progress));
+        let mut passed = pin!(self.relay.pass_on(to, request, &progress));
         let mut reports = Reports::new(context);
         loop {
             tokio::select! {
@@ -237,7 +237,8 @@ mod tests {
     use crate::coordination::{
         Boot, Event, ExecutionCoordinator, Limits, Outcome, RawCall, ValidCall, validate,
     };
-    use crate::io::event_loop::{self, CoordinatorHandle, Outgoing, UnityPort};
+    use crate::io::event_loop::{self, CoordinatorHandle, UnityPort};
+    use crate::io::web_socket::Outgoing;
     use crate::system::Loopback;
 
     fn adapter() -> (McpEndpointAdapter, CoordinatorHandle) {
@@ -264,7 +265,7 @@ mod tests {
 
     async fn next_frame(port: &mut UnityPort) -> ToUnity {
         match port.outbox.recv().await {
-            Some(Outgoing::Frame(frame)) => frame,
+            Some(Outgoing::Say(frame)) => frame,
             Some(Outgoing::Close { .. }) | None => panic!("the socket is closed"),
         }
     }

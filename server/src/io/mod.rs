@@ -5,9 +5,11 @@
 //! | `event_loop` | the only owner of the core and the only reader of the clock |
 //! | `transition_log` | one line of log per event and effect |
 //! | `http_host` | one listener: `/unity`, `/mcp`, `/healthz` |
-//! | `guests` | how many connections there may be |
+//! | `guests`, `patience` | how many connections there may be, and how long they may keep one waiting |
+//! | `bodies`, `json_guard` | how large a request may be, and how much there may be in it |
 //! | `doorkeeper` | who is let in, by the head of a request |
-//! | `unity_bridge_client` | a WebSocket: bytes to frames and back |
+//! | `web_socket` | texts over a WebSocket, and its proper end |
+//! | `unity_bridge_client` | a socket of the plugin: texts to frames and back |
 //! | `mcp_endpoint_adapter` | MCP requests to calls, outcomes to MCP results |
 //! | `tool_schemas` | the catalogue as MCP tools |
 //! | `rendering`, `digest` | answers and failures as JSON, and what of Unity's part in them is told |
@@ -17,14 +19,17 @@
 //! | `relay` | calls passed on to the unity-mcp that has the port |
 //! | `network` | what the server needs of a network, so that a simulated one will do |
 
+pub mod bodies;
 mod digest;
 pub mod doorkeeper;
 pub mod event_loop;
 mod guests;
 pub mod http_host;
+mod json_guard;
 mod line_reader;
 pub mod mcp_endpoint_adapter;
 pub mod network;
+mod patience;
 pub mod port_keeper;
 pub(crate) mod relay;
 pub mod rendering;
@@ -34,3 +39,4 @@ mod tool_results;
 mod tool_schemas;
 mod transition_log;
 mod unity_bridge_client;
+pub mod web_socket;

@@ -13,6 +13,7 @@ use super::doorkeeper::Doorkeeper;
 use super::event_loop::CoordinatorHandle;
 use super::http_host::{HttpHost, Surroundings};
 use super::network::{Listener, Network};
+use super::relay::Target;
 pub use super::relay::{Holder, identify};
 use crate::coordination::Event;
 
@@ -23,9 +24,11 @@ pub(crate) struct PortKeeper<N: Network> {
     pub(crate) network: N,
     pub(crate) port: u16,
     pub(crate) core: CoordinatorHandle,
-    pub(crate) relay_to: watch::Sender<Option<u16>>,
+    pub(crate) relay_to: watch::Sender<Option<Target>>,
     pub(crate) surroundings: Surroundings,
     pub(crate) allowed_origins: Vec<String>,
+    /// What agents and the plugin must show, if anything.
+    pub(crate) token: Option<String>,
 }
 
 impl<N: Network> PortKeeper<N> {
@@ -41,7 +44,7 @@ impl<N: Network> PortKeeper<N> {
         info!(
             "listening on http://127.0.0.1:{port}/mcp, Unity is expected at ws://127.0.0.1:{port}/unity"
         );
-        let doorkeeper = Doorkeeper::new(port, self.allowed_origins);
+        let doorkeeper = Doorkeeper::new(port, self.allowed_origins, self.token.as_deref());
         Arc::new(HttpHost::new(self.surroundings, doorkeeper)).serve(listener).await;
     }
 
@@ -70,12 +73,26 @@ impl<N: Network> PortKeeper<N> {
 
     async fn announce(&self, holder: Option<&Holder>) {
         let (port, description) = (self.port, holder.map(Holder::describe).unwrap_or_default());
-        let relay = is_one_of_ours(holder);
-        self.relay_to.send_replace(relay.then_some(port));
-        if relay {
+        let target = match holder {
+            Some(Holder::UnityMcp { requires_token: false, .. }) => {
+                Ok(Some(Target { port, token: None }))
+            }
+            Some(Holder::UnityMcp { requires_token: true, .. }) => {
+                token::read().map(|token| token.map(|token| Target { port, token: Some(token) }))
+            }
+            Some(Holder::Stranger | Holder::OfAnotherUser | Holder::Silent | Holder::System(_))
+            | None => Ok(None),
+        };
+        let (target, problem) = match target {
+            Ok(target) => (target, String::new()),
+            Err(error) => (None, format!(", but {error}")),
+        };
+        self.relay_to.send_replace(target.clone());
+        if target.is_some() {
             info!("port {port} is held by {description}: calls are relayed to it");
         } else {
-            self.core.tell(Event::PortHeld { port, holder: description }).await;
+            let holder = format!("{description}{problem}");
+            self.core.tell(Event::PortHeld { port, holder }).await;
         }
     }
 }

@@ -10,7 +10,7 @@ use futures_util::future::BoxFuture;
 use http_body_util::{BodyExt, Collected, Full, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1::{self, SendRequest};
-use hyper::header::{ACCEPT, CONTENT_TYPE, HOST};
+use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST};
 use hyper::{Response, http};
 use hyper_util::rt::TokioIo;
 use protocol::Json;
@@ -48,9 +48,16 @@ type Dial = dyn Fn(u16) -> BoxFuture<'static, io::Result<Box<dyn Stream>>> + Sen
 #[derive(Clone)]
 pub(crate) struct Relay {
     dial: Arc<Dial>,
-    /// The port of the unity-mcp that has it.
-    holder: watch::Receiver<Option<u16>>,
+    /// The unity-mcp that has the port.
+    holder: watch::Receiver<Option<Target>>,
     places: Arc<Semaphore>,
+}
+
+/// Where calls are passed on to, and what must be shown there.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Target {
+    pub(crate) port: u16,
+    pub(crate) token: Option<String>,
 }
 
 /// Another program that has the port.
@@ -59,8 +66,11 @@ pub enum Holder {
     UnityMcp {
         version: String,
         pid: u64,
+        requires_token: bool,
     },
     Stranger,
+    /// Nothing that it says counts.
+    OfAnotherUser,
     /// It does not say what it is.
     Silent,
     /// Nobody: the system does not let us have it.
@@ -70,12 +80,12 @@ pub enum Holder {
 impl Holder {
     pub fn describe(&self) -> String {
         match self {
-            Self::UnityMcp { version, pid } => {
-                format!(
-                    "another unity-mcp (version {}, pid {pid})",
-                    protocol::printable(version, 40)
-                )
+            Self::UnityMcp { version, pid, requires_token } => {
+                let token = if *requires_token { ", which requires a token" } else { "" };
+                let version = protocol::printable(version, 40);
+                format!("another unity-mcp (version {version}, pid {pid}{token})")
             }
+            Self::OfAnotherUser => "a program of another user".to_owned(),
             Self::Stranger => "another program, which is not a unity-mcp".to_owned(),
             Self::Silent => "another program, which does not answer".to_owned(),
             Self::System(error) => format!("the system ({error})"),
@@ -107,7 +117,7 @@ pub(super) enum Passed<T> {
 }
 
 impl Relay {
-    pub(crate) fn new<N: Network>(network: N, holder: watch::Receiver<Option<u16>>) -> Self {
+    pub(crate) fn new<N: Network>(network: N, holder: watch::Receiver<Option<Target>>) -> Self {
         let dial = move |port| -> BoxFuture<'static, io::Result<Box<dyn Stream>>> {
             let network = network.clone();
             Box::pin(async move {
@@ -118,22 +128,22 @@ impl Relay {
         Self { dial: Arc::new(dial), holder, places: Arc::new(Semaphore::new(PASSED_MAX)) }
     }
 
-    pub(super) fn holder(&self) -> Option<u16> {
-        *self.holder.borrow()
+    pub(super) fn holder(&self) -> Option<Target> {
+        self.holder.borrow().clone()
     }
 
     /// What the holder says about progress goes to `progress`. Dropping this cancels the call there.
     pub(super) async fn pass_on<T: DeserializeOwned>(
         &self,
-        port: u16,
+        to: Target,
         request: Request<'_>,
         progress: &mpsc::Sender<String>,
     ) -> Passed<T> {
         let Ok(_place) = self.places.try_acquire() else { return Passed::NoRoom };
-        let Ok(Ok(mut holder)) = timeout(CONNECT_MAX, self.connect(port)).await else {
+        let Ok(Ok(mut holder)) = timeout(CONNECT_MAX, self.connect(to.port)).await else {
             return Passed::NotSent;
         };
-        let Ok(request) = post(port, request) else { return Passed::NotSent };
+        let Ok(request) = post(&to, request) else { return Passed::NotSent };
         let Ok(Ok(response)) = timeout(SILENCE_MAX, holder.send_request(request)).await else {
             return Passed::Lost;
         };
@@ -170,17 +180,17 @@ impl Relay {
 
 /// Asks who has the port; `None` if nobody answers there in time.
 pub async fn identify<N: Network>(network: &N, port: u16) -> Option<Holder> {
+    if !network.listener_is_same_user(port).await {
+        return Some(Holder::OfAnotherUser);
+    }
     let (_, holder) = watch::channel(None);
     let relay = Relay::new(network.clone(), holder);
     let body = timeout(IDENTIFY_MAX, relay.ask_health(port)).await.ok().flatten()?;
     let health: Option<Health> = serde_json::from_slice(&body).ok();
     let health = health.filter(|health| health.name == env!("CARGO_PKG_NAME"));
-    Some(
-        health.map_or(Holder::Stranger, |Health { version, pid, .. }| Holder::UnityMcp {
-            version,
-            pid,
-        }),
-    )
+    Some(health.map_or(Holder::Stranger, |Health { version, pid, requires_token, .. }| {
+        Holder::UnityMcp { version, pid, requires_token }
+    }))
 }
 
 /// What `/healthz` says, as far as it matters here.
@@ -189,10 +199,12 @@ struct Health {
     name: String,
     version: String,
     pid: u64,
+    #[serde(default)]
+    requires_token: bool,
 }
 
 /// One self-contained request of 2026-07-28, which needs no session.
-fn post(port: u16, request: Request<'_>) -> http::Result<http::Request<Full<Bytes>>> {
+fn post(to: &Target, request: Request<'_>) -> http::Result<http::Request<Full<Bytes>>> {
     let Request { method, name, params, knows_tasks } = request;
     let version = ProtocolVersion::V_2026_07_28;
     let tasks = json!({ "extensions": { TASKS_EXTENSION_ID: {} } });
@@ -207,8 +219,11 @@ fn post(port: u16, request: Request<'_>) -> http::Result<http::Request<Full<Byte
     });
     let params = with(params, "_meta", meta);
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
-    http::Request::post("/mcp")
-        .header(HOST, format!("127.0.0.1:{port}"))
+    let mut post = http::Request::post("/mcp");
+    if let Some(token) = &to.token {
+        post = post.header(AUTHORIZATION, format!("Bearer {token}"));
+    }
+    post.header(HOST, format!("127.0.0.1:{}", to.port))
         .header(CONTENT_TYPE, "application/json")
         .header(ACCEPT, "application/json, text/event-stream")
         .header("mcp-protocol-version", version.as_str())

@@ -49,7 +49,7 @@ fn editor_report(report: &EditorReport) -> Json {
         "waiting_reason": report.waiting_reason.map(reason),
         "queue_length": report.queue_length,
         "running": running,
-        "plugin_version": report.plugin_version,
+        "plugin_version": report.plugin_version.as_deref().map(digest::name),
         "server_version": report.server_version,
     })
 }
@@ -58,7 +58,7 @@ pub(super) fn job_report(report: JobReport) -> Json {
     let shown = json!({
         "job_id": report.job.to_string(),
         "state": report.state,
-        "progress": digest::progress(report.progress.as_ref()),
+        "progress": report.progress.as_ref().map(digest::progress),
         "result": report.result.map(digest::test_run),
         "error": report.error.as_ref().map(failure),
     });
@@ -89,7 +89,7 @@ pub fn failure(failure: &Failure) -> Json {
         details = with(details, "overdue_request_id", json!(overdue.0));
     }
     if let Some(unity) = &failure.unity {
-        details = with(details, "unity", digest::error(unity));
+        details = with(details, "unity", json!(digest::error(unity)));
     }
     json!({
         "code": failure.code.text(),

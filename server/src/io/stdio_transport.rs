@@ -18,6 +18,7 @@ use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
+use super::json_guard;
 use super::line_reader::{Line, LineReader};
 
 /// Answers that may wait for the agent to read them before its next request is read.
@@ -88,6 +89,10 @@ where
         };
         let text = line.trim_ascii();
         if text.is_empty() {
+            return None;
+        }
+        if let Err(refused) = json_guard::check(text) {
+            self.complain(ErrorData::invalid_request(refused.to_string(), None));
             return None;
         }
         match serde_json::from_slice(text) {

@@ -77,6 +77,7 @@ fn shape(of: &Shape) -> Json {
         Shape::Number => json!({ "type": "number", "minimum": 0 }),
         Shape::Flag => json!({ "type": "boolean" }),
         Shape::Text => json!({ "type": "string" }),
+        Shape::Line { max } => json!({ "type": "string", "maxLength": max }),
         Shape::OneOf(words) => json!({ "type": "string", "enum": words }),
         Shape::SomeOf(words) => {
             json!({ "type": "array", "items": { "type": "string", "enum": words }, "minItems": 1 })
@@ -112,6 +113,7 @@ fn outline(of: &Shape) -> String {
         | Shape::Number
         | Shape::Flag
         | Shape::Text
+        | Shape::Line { .. }
         | Shape::OneOf(_)
         | Shape::SomeOf(_) => String::new(),
     }

@@ -1,7 +1,7 @@
 //! Whose socket is it, and does anybody read from a pipe? Linux tells through /proc.
 
 use std::fs;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::io::Interest;
@@ -17,9 +17,10 @@ struct Waiting {
     reading: bool,
 }
 
+/// Whose is the socket that is connected like this? A listener is connected with nobody.
 struct Question {
-    peer: SocketAddr,
-    ours: SocketAddr,
+    local: SocketAddr,
+    remote: SocketAddr,
     same_user: oneshot::Sender<bool>,
 }
 
@@ -28,10 +29,21 @@ pub(super) async fn peer_is_same_user(peer: SocketAddr, ours: SocketAddr) -> boo
     ask(peer, ours).await.unwrap_or(false)
 }
 
-fn ask(peer: SocketAddr, ours: SocketAddr) -> oneshot::Receiver<bool> {
+/// A program that listens on every address has this one too.
+pub(super) async fn listener_is_same_user(port: u16) -> bool {
+    let nobody = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
+    for address in [Ipv4Addr::LOCALHOST, Ipv4Addr::UNSPECIFIED] {
+        if ask(SocketAddr::from((address, port)), nobody).await.unwrap_or(false) {
+            return true;
+        }
+    }
+    false
+}
+
+fn ask(local: SocketAddr, remote: SocketAddr) -> oneshot::Receiver<bool> {
     let (same_user, answer) = oneshot::channel();
     let mut waiting = waiting();
-    waiting.questions.push(Question { peer, ours, same_user });
+    waiting.questions.push(Question { local, remote, same_user });
     if !std::mem::replace(&mut waiting.reading, true) {
         tokio::task::spawn_blocking(answer_all);
     }
@@ -55,8 +67,8 @@ fn answer_all() {
         // A socket that can speak both versions is listed with version 6.
         let lists = ["/proc/net/tcp", "/proc/net/tcp6"].map(fs::read_to_string);
         let own = own_uid().filter(|_| lists.iter().any(Result::is_ok));
-        for Question { peer, ours, same_user } in questions {
-            let uid = lists.iter().flatten().find_map(|list| uid_of(list, peer, ours));
+        for Question { local, remote, same_user } in questions {
+            let uid = lists.iter().flatten().find_map(|list| uid_of(list, local, remote));
             // Whoever asked may have left.
             same_user.send(own.is_none() || uid == own).unwrap_or_default();
         }
@@ -116,6 +128,8 @@ mod tests {
         assert_eq!(uid_of(table, at(0xC002), at(0x1F9B)), Some(501));
         assert_eq!(uid_of(table, at(0xC003), at(0x1F9B)), None);
         assert_eq!(uid_of(table, at(0xC001), at(0x1F9C)), None);
+        let nobody = ([0, 0, 0, 0], 0).into();
+        assert_eq!(uid_of(table, at(0x1F9B), nobody), Some(0), "the listener");
         assert_eq!(uid_of("", at(0xC001), at(0x1F9B)), None);
     }
 

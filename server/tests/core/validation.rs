@@ -155,7 +155,7 @@ fn what_is_wrong_is_said_by_name() {
         (
             "run_tests",
             r#"{"filter":7}"#,
-            "ERR_INVALID_PARAMS run_tests: filter must be a string; correct the argument and call \
+            "ERR_INVALID_PARAMS run_tests: filter must be a string of at most 4000 characters; correct the argument and call \
              again.",
         ),
         (

@@ -13,6 +13,9 @@ use super::super::time::Timestamp;
 use super::ExecutionCoordinator;
 use super::jobs::is_unknown_job;
 
+/// Bytes of a name that Unity gives to a job: it is kept for every job.
+const UNITY_JOB_ID_MAX: usize = 256;
+
 /// An answer to a request, whatever message it came in.
 pub(super) enum UnityAnswer {
     Result(ExecuteOutcome),
@@ -103,6 +106,9 @@ impl ExecutionCoordinator {
 
     fn on_submit_answer(&mut self, now: Timestamp, trip: &Trip, job: JobId, answer: UnityAnswer) {
         let failure = match answer {
+            UnityAnswer::Accepted(unity_id) if unity_id.0.len() > UNITY_JOB_ID_MAX => {
+                self.bad_answer(trip, "its job_id is too long".to_owned())
+            }
             UnityAnswer::Accepted(unity_id) => {
                 self.lose_namesakes(&unity_id);
                 let sent_at = trip.sent_at;

@@ -1,0 +1,52 @@
+//! Bodies of requests: each is bounded, and so is what all of them take together while they come in.
+
+use std::sync::Arc;
+
+use http_body_util::BodyExt;
+use hyper::StatusCode;
+use hyper::body::{Bytes, Incoming};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::bytes::BytesMut;
+
+use super::doorkeeper::Refusal;
+
+/// Bytes of one message of an agent: more than any call needs.
+pub const REQUEST_BYTES_MAX: usize = 1024 * 1024;
+/// Every body may have as much; what is more is taken from the common room.
+const FREE: usize = 64 * 1024;
+/// Bytes of the common room.
+const ROOM: usize = 8 * 1024 * 1024;
+
+pub(super) struct Bodies(Arc<Semaphore>);
+
+impl Default for Bodies {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(ROOM)))
+    }
+}
+
+impl Bodies {
+    pub(super) async fn read(&self, mut body: Incoming) -> Result<Bytes, Refusal> {
+        let mut read = BytesMut::new();
+        let mut held: Vec<OwnedSemaphorePermit> = Vec::new();
+        while let Some(frame) = body.frame().await {
+            let broken = |_| (StatusCode::BAD_REQUEST, "the request could not be read");
+            let Ok(data) = frame.map_err(broken)?.into_data() else { continue };
+            if read.len() + data.len() > REQUEST_BYTES_MAX {
+                return Err((StatusCode::PAYLOAD_TOO_LARGE, "the request is too large"));
+            }
+            let more = (read.len() + data.len()).saturating_sub(FREE.max(read.len()));
+            held.push(self.take(more)?);
+            read.extend_from_slice(&data);
+        }
+        Ok(read.freeze())
+    }
+
+    fn take(&self, bytes: usize) -> Result<OwnedSemaphorePermit, Refusal> {
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        let taken = self.0.clone().try_acquire_many_owned(bytes);
+        taken.map_err(|_| {
+            (StatusCode::SERVICE_UNAVAILABLE, "too many large requests at once; try again")
+        })
+    }
+}
