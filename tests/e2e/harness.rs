@@ -16,9 +16,11 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(15);
 /// What an agent and a process may take, by the contract.
 pub(crate) const END_MAX: Duration = Duration::from_secs(2);
 
-/// The server, built by cargo if it is not current.
+/// The server that `UNITY_MCP` names; without it the one of this workspace, built by cargo if it is not current.
 pub(crate) fn program() -> &'static PathBuf {
-    binary("unity-mcp")
+    static GIVEN: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let given = GIVEN.get_or_init(|| std::env::var_os("UNITY_MCP").map(PathBuf::from));
+    given.as_ref().unwrap_or_else(|| binary("unity-mcp"))
 }
 
 /// A program of the workspace.

@@ -1,0 +1,261 @@
+//! A server with a plugin that answers, and what is looked at when an attack is over.
+
+use std::fmt::Write as _;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tungstenite::{Message, WebSocket};
+
+use crate::agent::{HttpAgent, StdioAgent};
+use crate::harness::{PATIENCE, Server};
+
+/// What an attack may take beyond what the program had at its start.
+const MEMORY_MAX_KIB: u64 = 32 * 1024;
+/// How long a call may take when the attack is over.
+const CALL_MAX: Duration = Duration::from_secs(1);
+/// How long descriptors may take to come back: a connection that is not read is given up after 30 seconds.
+const BACK_MAX: Duration = Duration::from_secs(40);
+
+pub(crate) struct Bench {
+    pub(crate) server: Server,
+    pub(crate) port: u16,
+    pub(crate) agent: Option<StdioAgent>,
+    editor: Option<Editor>,
+    /// More lines than an attack may have written.
+    pub(crate) log_lines_max: usize,
+    memory: Option<u64>,
+    descriptors: Option<usize>,
+}
+
+impl Bench {
+    /// A server for HTTP and stdio with an Editor that is ready.
+    pub(crate) fn new() -> Self {
+        Self::with(&["--stdio", "--port", "0"])
+    }
+
+    pub(crate) fn with(flags: &[&str]) -> Self {
+        let mut server = Server::start_with(flags, |_| {});
+        let agent = StdioAgent::new(&mut server);
+        let port = server.port();
+        let mut bench = Self {
+            server,
+            port,
+            agent: Some(agent),
+            editor: None,
+            log_lines_max: 50_000,
+            memory: None,
+            descriptors: None,
+        };
+        bench.start_editor();
+        bench.call();
+        (bench.memory, bench.descriptors) = (bench.figure("VmRSS:"), bench.count_descriptors());
+        bench
+    }
+
+    pub(crate) fn start_editor(&mut self) {
+        self.editor = Some(Editor::start(self.port));
+    }
+
+    /// The Editor leaves, so that its place is free.
+    pub(crate) fn end_editor(&mut self) {
+        drop(self.editor.take());
+    }
+
+    pub(crate) fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_write_timeout(Some(PATIENCE)).unwrap();
+        stream
+    }
+
+    /// Sends bytes as they are; the status of the answer, 0 if the connection was closed without one.
+    pub(crate) fn status_of(&self, request: &[u8]) -> u16 {
+        let mut stream = self.connect();
+        // It may be refused before it has said everything.
+        stream.write_all(request).unwrap_or_default();
+        status(&mut stream)
+    }
+
+    /// One call that Unity answers; the time it took.
+    pub(crate) fn call(&mut self) -> Duration {
+        let began = Instant::now();
+        let http = HttpAgent { port: self.port };
+        loop {
+            let told = http.run("read_console", &json!({ "max_entries": 1 }));
+            match told {
+                Ok(console) => {
+                    assert_eq!(console["entries"][0]["message"], "all is well");
+                    return began.elapsed();
+                }
+                // The Editor is on its way back.
+                Err(error) if began.elapsed() < PATIENCE => {
+                    assert_eq!(error["details"]["execution_guarantee"], "not_executed", "{error}");
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+
+    /// The attack is over: everything is as it was. How much memory it took at the most.
+    pub(crate) fn finish(mut self) -> Option<u64> {
+        if self.editor.as_ref().is_none_or(|editor| editor.has_ended()) {
+            self.start_editor();
+            self.call();
+        }
+        assert!(self.server.process.try_wait().unwrap().is_none(), "the process has ended");
+        let took = self.call();
+        assert!(took < CALL_MAX, "a call took {took:?}");
+        let peak =
+            self.figure("VmHWM:").zip(self.memory).map(|(peak, start)| peak.saturating_sub(start));
+        assert!(
+            peak.is_none_or(|peak| peak < MEMORY_MAX_KIB),
+            "{peak:?} KiB more than at the start"
+        );
+        if let Some(descriptors) = self.descriptors {
+            let began = Instant::now();
+            while self.count_descriptors().is_some_and(|now| now > descriptors + 1) {
+                assert!(
+                    began.elapsed() < BACK_MAX,
+                    "{:?} descriptors of {descriptors}",
+                    self.count_descriptors()
+                );
+                std::thread::sleep(Duration::from_millis(20)); // The kernel tells nobody.
+            }
+        }
+        self.end_editor();
+        drop(self.agent.take()); // The end of stdin ends the server.
+        self.server.wait_for_end();
+        let log = self.server.whole_log();
+        assert!(log.len() <= self.log_lines_max, "{} lines", log.len());
+        for line in log {
+            let is_odd = |sign: char| {
+                sign.is_control()
+                    || matches!(sign, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+            };
+            assert!(!line.contains(is_odd), "{line:?}");
+            let begins = line.split('T').next().unwrap_or_default();
+            assert!(
+                begins.len() == 10 && begins.starts_with("20"),
+                "one event, one line: {line:?}"
+            );
+        }
+        peak
+    }
+
+    fn figure(&self, name: &str) -> Option<u64> {
+        figure_of(&self.server, name)
+    }
+
+    fn count_descriptors(&self) -> Option<usize> {
+        Some(std::fs::read_dir(format!("/proc/{}/fd", self.server.process.id())).ok()?.count())
+    }
+}
+
+/// A line of what Linux says of a process, in KiB; nothing elsewhere.
+pub(crate) fn figure_of(server: &Server, name: &str) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.process.id())).ok()?;
+    status.split(name).nth(1)?.split_whitespace().next()?.parse().ok()
+}
+
+/// The status line of an answer; 0 if there is none.
+pub(crate) fn status(stream: &mut TcpStream) -> u16 {
+    let mut head = String::new();
+    let mut byte = [0];
+    while !head.ends_with("\r\n") {
+        match stream.read(&mut byte) {
+            Ok(1) => head.write_char(char::from(byte[0])).unwrap(),
+            Ok(_) | Err(_) => return 0,
+        }
+    }
+    head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0)
+}
+
+/// A plugin that answers everything, in a thread of its own.
+pub(crate) struct Editor {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Editor {
+    fn start(port: u16) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let told = stop.clone();
+        let mut socket = dial(port);
+        say(
+            &mut socket,
+            &json!({
+                "type": "hello", "plugin_version": "0.1.0", "state": "ready", "editor_instance_id": "bench",
+            }),
+        );
+        socket.get_mut().set_read_timeout(Some(Duration::from_millis(20))).unwrap();
+        let thread = std::thread::spawn(move || {
+            while !told.load(Ordering::Relaxed) {
+                match socket.read() {
+                    Ok(Message::Text(text)) => {
+                        if let Some(answer) = answer(&serde_json::from_str(&text).unwrap()) {
+                            say(&mut socket, &answer);
+                        }
+                    }
+                    Ok(_) => {}
+                    Err(tungstenite::Error::Io(error))
+                        if matches!(
+                            error.kind(),
+                            std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut
+                        ) => {}
+                    Err(_) => return,
+                }
+            }
+            socket.close(None).unwrap_or_default();
+            while socket.read().is_ok() {}
+        });
+        Self { stop, thread: Some(thread) }
+    }
+
+    fn has_ended(&self) -> bool {
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+}
+
+impl Drop for Editor {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            thread.join().unwrap();
+        }
+    }
+}
+
+fn answer(frame: &Value) -> Option<Value> {
+    let id = &frame["request_id"];
+    match frame["type"].as_str()? {
+        "ping" => Some(json!({ "type": "pong" })),
+        "execute" => {
+            let entries = json!([{ "type": "log", "message": "all is well", "stack_trace": "" }]);
+            let result = json!({ "entries": entries, "count": 1, "truncated": false });
+            Some(json!({ "type": "result", "request_id": id, "status": "ok", "result": result }))
+        }
+        _ => None,
+    }
+}
+
+pub(crate) type Socket = WebSocket<TcpStream>;
+
+pub(crate) fn dial(port: u16) -> Socket {
+    let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_write_timeout(Some(PATIENCE)).unwrap();
+    stream.set_nodelay(true).unwrap();
+    tungstenite::client(format!("ws://127.0.0.1:{port}/unity"), stream).unwrap().0
+}
+
+pub(crate) fn say(socket: &mut Socket, message: &Value) {
+    let mut message = message.clone();
+    message["protocol_version"] = json!(1);
+    // A server that has had enough does not listen any more.
+    socket.send(Message::text(message.to_string())).unwrap_or_default();
+}

@@ -1,0 +1,163 @@
+//! WebSocket frames as no library would send them.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use crate::bench::Bench;
+use crate::{Attack, Case};
+
+/// A socket whose upgrade is done.
+fn open(bench: &Bench) -> TcpStream {
+    let mut stream = bench.connect();
+    write!(
+        stream,
+        "GET /unity HTTP/1.1\r\nhost: 127.0.0.1:{}\r\nconnection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+        bench.port
+    )
+    .unwrap();
+    let mut head = Vec::new();
+    let mut byte = [0];
+    while !head.ends_with(b"\r\n\r\n") {
+        stream.read_exact(&mut byte).unwrap();
+        head.push(byte[0]);
+    }
+    assert!(head.starts_with(b"HTTP/1.1 101"));
+    stream
+}
+
+/// A frame with a mask of zeros, so that its bytes are as they stand here.
+fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
+    let mut frame = vec![first];
+    match payload.len() {
+        length @ 0..126 => frame.push(0x80 | u8::try_from(length).unwrap()),
+        length @ 126..65_536 => {
+            frame.push(0x80 | 126);
+            frame.extend_from_slice(&u16::try_from(length).unwrap().to_be_bytes());
+        }
+        length => {
+            frame.push(0x80 | 127);
+            frame.extend_from_slice(&(length as u64).to_be_bytes());
+        }
+    }
+    frame.extend_from_slice(&[0; 4]);
+    frame.extend_from_slice(payload);
+    frame
+}
+
+/// The code of the first close that comes, whatever comes before it; 0 if none does.
+fn close_code(stream: &mut TcpStream) -> u16 {
+    let mut head = [0; 2];
+    while stream.read_exact(&mut head).is_ok() {
+        let mut length = u64::from(head[1] & 0x7f);
+        if length == 126 {
+            let mut long = [0; 2];
+            stream.read_exact(&mut long).unwrap();
+            length = u64::from(u16::from_be_bytes(long));
+        }
+        let mut payload = vec![0; usize::try_from(length).unwrap()];
+        if stream.read_exact(&mut payload).is_err() {
+            return 0;
+        }
+        if head[0] & 0x0f == 8 {
+            return if payload.len() < 2 {
+                1005
+            } else {
+                u16::from_be_bytes([payload[0], payload[1]])
+            };
+        }
+    }
+    0
+}
+
+fn sends(bench: &Bench, bytes: &[u8]) -> u16 {
+    let mut stream = open(bench);
+    stream.write_all(bytes).unwrap_or_default();
+    close_code(&mut stream)
+}
+
+fn unmasked() -> Vec<u8> {
+    vec![0x81, 2, b'{', b'}']
+}
+
+fn large_head(declared: u64) -> Vec<u8> {
+    let mut head = vec![0x81, 0x80 | 127];
+    head.extend_from_slice(&declared.to_be_bytes());
+    head.extend_from_slice(&[0; 4]);
+    head
+}
+
+/// Name, bytes, code of the close.
+type Row = (&'static str, fn() -> Vec<u8>, u16);
+
+const ROWS: &[Row] = &[
+    ("a_frame_without_a_mask", unmasked, 1002),
+    ("a_reserved_bit", || frame(0x81 | 0x40, b"{}"), 1002),
+    ("a_reserved_opcode", || frame(0x83, b"{}"), 1002),
+    ("a_reserved_control_opcode", || frame(0x8b, b""), 1002),
+    ("a_continuation_of_nothing", || frame(0x80, b"{}"), 1002),
+    ("a_new_text_inside_of_a_text", || [frame(0x01, b"{"), frame(0x81, b"{}")].concat(), 1002),
+    ("a_ping_that_is_too_long", || frame(0x89, &[b'p'; 126]), 1002),
+    ("a_ping_in_pieces", || frame(0x09, b"p"), 1002),
+    ("a_close_of_one_byte", || frame(0x88, b"x"), 1002),
+    ("a_close_with_a_code_that_is_not_allowed", || frame(0x88, &1005_u16.to_be_bytes()), 1002),
+    ("text_that_is_not_text", || frame(0x81, b"\xff\xfe"), 1007),
+    ("text_that_is_not_text_in_its_first_piece", || frame(0x01, b"\xff\xfe"), 1007),
+    ("a_binary_frame", || frame(0x82, b"{}"), 1003),
+    ("a_frame_over_the_limit", || frame(0x81, &vec![b' '; 1024 * 1024 + 1]), 1009),
+    ("a_frame_that_says_it_is_huge", || large_head(1 << 40), 1009),
+    ("a_frame_that_says_it_is_impossible", || large_head(u64::MAX), 1009),
+    (
+        "pieces_that_are_too_much_together",
+        || {
+            let piece = vec![b' '; 400_000];
+            [frame(0x01, &piece), frame(0x00, &piece), frame(0x80, &piece)].concat()
+        },
+        1009,
+    ),
+    ("a_close_is_answered", || frame(0x88, &1000_u16.to_be_bytes()), 1000),
+];
+
+pub(crate) fn cases() -> Vec<Case> {
+    let rows = ROWS.iter().map(|(name, bytes, code)| {
+        Case::new(*name, move |bench: &mut Bench| assert_eq!(sends(bench, &bytes()), *code))
+    });
+    let others: [Attack; 4] = [
+        ("a_hello_in_a_thousand_pieces_is_understood", |bench| {
+            bench.end_editor();
+            let hello =
+                br#"{"type":"hello","protocol_version":1,"plugin_version":"1","state":"ready"}"#;
+            let mut bytes = frame(0x01, &hello[..1]);
+            hello[1..].iter().for_each(|byte| bytes.extend(frame(0x00, &[*byte])));
+            (0..1_000).for_each(|_| bytes.extend(frame(0x00, b"")));
+            bytes.extend(frame(0x89, b"ping"));
+            bytes.extend(frame(0x80, b""));
+            let mut stream = open(bench);
+            stream.write_all(&bytes).unwrap();
+            bench.agent.as_mut().unwrap().wait_for("connected", true);
+        }),
+        ("twenty_thousand_pings", |bench| {
+            let mut stream = open(bench);
+            let pings = frame(0x89, b"p").repeat(1_000);
+            (0..20).for_each(|_| stream.write_all(&pings).unwrap_or_default());
+        }),
+        ("pings_whose_pongs_nobody_reads", |bench| {
+            let mut stream = open(bench);
+            stream.set_write_timeout(Some(Duration::from_millis(200))).unwrap();
+            let pings = frame(0x89, &[b'p'; 125]).repeat(1_000);
+            for _ in 0..200 {
+                if stream.write_all(&pings).is_err() {
+                    break;
+                }
+            }
+        }),
+        ("eight_sockets_with_half_a_message_each", |bench| {
+            let mut streams: Vec<_> = (0..8).map(|_| open(bench)).collect();
+            let piece = vec![b' '; 1_000_000];
+            for stream in &mut streams {
+                stream.write_all(&frame(0x01, &piece)).unwrap_or_default();
+            }
+        }),
+    ];
+    rows.chain(others.map(|(name, run)| Case::new(name, run))).collect()
+}

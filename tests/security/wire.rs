@@ -1,0 +1,217 @@
+//! What a hostile or broken plugin says, once it is let in.
+
+use serde_json::{Value, json};
+use tungstenite::Message;
+
+use crate::bench::{Bench, Socket, dial, say};
+use crate::{Attack, Case};
+
+/// A session of our own in place of the Editor's.
+fn session(bench: &mut Bench) -> Socket {
+    bench.end_editor();
+    bench.agent.as_mut().unwrap().wait_for("connected", false);
+    let mut socket = dial(bench.port);
+    say(&mut socket, &json!({ "type": "hello", "plugin_version": "1", "state": "ready" }));
+    bench.agent.as_mut().unwrap().wait_for("connected", true);
+    socket
+}
+
+/// The next frame that is not a heartbeat.
+fn next(socket: &mut Socket) -> Value {
+    loop {
+        let Message::Text(text) = socket.read().unwrap() else { continue };
+        let frame: Value = serde_json::from_str(&text).unwrap();
+        match frame["type"].as_str().unwrap() {
+            "ping" => say(socket, &json!({ "type": "pong" })),
+            "hello" | "capability" => {}
+            _ => return frame,
+        }
+    }
+}
+
+/// Accepts a job, or tells how it ended.
+fn run_a_job(socket: &mut Socket, long: &str, number: u32) {
+    let frame = next(socket);
+    let id = &frame["request_id"];
+    if frame["type"] == "submit_job" {
+        return say(
+            socket,
+            &json!({
+                "type": "submit_job_result", "request_id": id, "status": "accepted", "job_id": format!("u-{number}"),
+            }),
+        );
+    }
+    let summary = json!({ "total": 1, "passed": 0, "failed": 1, "skipped": 0, "duration_ms": 1 });
+    let failed = json!([{ "name": long, "message": long, "stack_trace": long }]);
+    let result = json!({ "summary": summary, "failed_tests": failed });
+    say(
+        socket,
+        &json!({
+            "type": "job_status", "request_id": id, "job_id": frame["job_id"], "state": "failed",
+            "progress": { "done": 1, "total": 1, "current": long }, "result": result,
+        }),
+    );
+}
+
+/// Name, text, code of the error that comes back.
+const ROWS: &[(&str, &str, &str)] = &[
+    ("what_is_not_json", "nonsense", "ERR_INVALID_REQUEST"),
+    ("an_empty_text", "", "ERR_INVALID_REQUEST"),
+    ("an_array", "[1,2,3]", "ERR_INVALID_REQUEST"),
+    ("two_documents", "{} {}", "ERR_INVALID_REQUEST"),
+    ("a_byte_order_mark", "\u{feff}{}", "ERR_INVALID_REQUEST"),
+    ("no_type", r#"{"protocol_version":1}"#, "ERR_INVALID_REQUEST"),
+    ("a_type_in_capitals", r#"{"TYPE":"pong","protocol_version":1}"#, "ERR_INVALID_REQUEST"),
+    (
+        "a_key_that_stands_twice",
+        r#"{"type":"pong","type":"pong","protocol_version":1}"#,
+        "ERR_INVALID_REQUEST",
+    ),
+    ("another_protocol", r#"{"type":"pong","protocol_version":2}"#, "ERR_INVALID_REQUEST"),
+    (
+        "a_seq_that_is_no_number",
+        r#"{"type":"editor_status","protocol_version":1,"state":"ready","seq":"1"}"#,
+        "ERR_INVALID_REQUEST",
+    ),
+    (
+        "a_seq_below_zero",
+        r#"{"type":"editor_status","protocol_version":1,"state":"ready","seq":-1}"#,
+        "ERR_INVALID_REQUEST",
+    ),
+    (
+        "a_seq_over_the_limit",
+        r#"{"type":"editor_status","protocol_version":1,"state":"ready","seq":18446744073709551616}"#,
+        "ERR_INVALID_REQUEST",
+    ),
+    (
+        "a_number_without_end",
+        r#"{"type":"editor_status","protocol_version":1,"state":"ready","seq":1e400}"#,
+        "ERR_INVALID_REQUEST",
+    ),
+    (
+        "a_state_that_is_none",
+        r#"{"type":"editor_status","protocol_version":1,"state":"happy","seq":1}"#,
+        "ERR_INVALID_REQUEST",
+    ),
+    (
+        "a_second_hello",
+        r#"{"type":"hello","protocol_version":1,"plugin_version":"1","state":"ready"}"#,
+        "ERR_INVALID_REQUEST",
+    ),
+    ("an_unknown_type", r#"{"type":"shrug","protocol_version":1}"#, "ERR_UNKNOWN_COMMAND"),
+];
+
+#[expect(clippy::too_many_lines, reason = "one flat table")]
+pub(crate) fn cases() -> Vec<Case> {
+    let rows = ROWS.iter().map(|(name, text, code)| {
+        Case::new(*name, move |bench: &mut Bench| {
+            let mut socket = session(bench);
+            socket.send(Message::text(*text)).unwrap();
+            assert_eq!(next(&mut socket)["error"]["code"], *code);
+        })
+    });
+    let others: [Attack; 8] = [
+        ("json_without_bottom", |bench| {
+            let mut socket = session(bench);
+            socket.send(Message::text("[".repeat(500_000))).unwrap();
+            assert_eq!(next(&mut socket)["error"]["code"], "ERR_INVALID_REQUEST");
+        }),
+        ("a_mebibyte_of_empty_arrays", |bench| {
+            let mut socket = session(bench);
+            let text = format!(
+                r#"{{"type":"pong","protocol_version":1,"x":[{}1]}}"#,
+                "[],".repeat(340_000)
+            );
+            (0..8).for_each(|_| socket.send(Message::text(text.clone())).unwrap());
+            say(&mut socket, &json!({ "type": "shrug" }));
+            assert_eq!(next(&mut socket)["error"]["code"], "ERR_UNKNOWN_COMMAND");
+        }),
+        ("a_hundred_thousand_keys", |bench| {
+            let mut socket = session(bench);
+            let keys: String = (0..80_000).map(|number| format!("\"{number}\":0,")).collect();
+            let text = format!(r#"{{{keys}"type":"pong","protocol_version":1}}"#);
+            (0..8).for_each(|_| socket.send(Message::text(text.clone())).unwrap());
+            say(&mut socket, &json!({ "type": "shrug" }));
+            assert_eq!(next(&mut socket)["error"]["code"], "ERR_UNKNOWN_COMMAND");
+        }),
+        ("signs_that_a_terminal_would_obey", |bench| {
+            let mut socket = session(bench);
+            let evil = "\u{1b}[2J\u{7}\r\nERROR forged\u{202e}\u{2066}\u{9b}31m\u{0}";
+            for kind in ["error", "capability", "shrug", evil] {
+                say(
+                    &mut socket,
+                    &json!({
+                        "type": kind, "request_id": evil, "tools": [{ "name": evil }, { "name": "read_console" }],
+                        "error": { "code": evil, "message": evil, "details": evil },
+                    }),
+                );
+            }
+            let agent = bench.agent.as_mut().unwrap();
+            let call = agent.call("read_console", json!({}));
+            let mut execute = next(&mut socket);
+            while execute["type"] != "execute" {
+                execute = next(&mut socket);
+            }
+            say(
+                &mut socket,
+                &json!({
+                    "type": "result", "request_id": execute["request_id"], "status": "error",
+                    "error": { "code": evil, "message": evil },
+                }),
+            );
+            let error = agent.outcome(call).unwrap_err();
+            assert_eq!(error["details"]["unity"]["message"], evil, "data is data");
+            assert!(!error["message"].to_string().contains("forged"), "{error}");
+        }),
+        ("an_answer_without_end", |bench| {
+            let mut socket = session(bench);
+            let agent = bench.agent.as_mut().unwrap();
+            let call = agent.call("read_console", json!({}));
+            let execute = next(&mut socket);
+            say(
+                &mut socket,
+                &json!({
+                    "type": "result", "request_id": execute["request_id"], "status": "ok", "result": "x".repeat(1_100_000),
+                }),
+            );
+            let error = agent.outcome(call).unwrap_err();
+            assert_eq!(error["code"], "ERR_INVALID_RESPONSE");
+            assert_eq!(error["details"]["execution_guarantee"], "unknown");
+        }),
+        ("answers_that_nobody_asked_for", |bench| {
+            let mut socket = session(bench);
+            for number in 0..2_000 {
+                say(
+                    &mut socket,
+                    &json!({ "type": "result", "request_id": format!("req-x-{number}"), "status": "ok", "result": {} }),
+                );
+            }
+            say(&mut socket, &json!({ "type": "shrug" }));
+            assert_eq!(next(&mut socket)["error"]["code"], "ERR_UNKNOWN_COMMAND");
+        }),
+        ("a_flood_of_unknown_types", |bench| {
+            let mut socket = session(bench);
+            socket
+                .get_mut()
+                .set_write_timeout(Some(std::time::Duration::from_millis(200)))
+                .unwrap();
+            for _ in 0..100_000 {
+                let shrug = r#"{"type":"shrug","protocol_version":1}"#;
+                if socket.send(Message::text(shrug)).is_err() {
+                    break;
+                }
+            }
+        }),
+        ("jobs_with_endless_reports", |bench| {
+            let mut socket = session(bench);
+            let agent = bench.agent.as_mut().unwrap();
+            let long = "x".repeat(200_000);
+            for round in 0..3 {
+                let calls: Vec<u64> = (0..20).map(|_| agent.call("run_tests", json!({}))).collect();
+                calls.iter().for_each(|call| drop(agent.outcome(*call).unwrap()));
+                (0..40).for_each(|number| run_a_job(&mut socket, &long, round * 40 + number));
+            }
+        }),
+    ];
+    rows.chain(others.map(|(name, run)| Case::new(name, run))).collect()
+}
