@@ -6,7 +6,7 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::Duration;
 
 use mock_unity::session::Passing;
-use protocol::{Json, printable};
+use protocol::{Json, printable, printable_json};
 use serde_json::json;
 
 /// Characters of one frame.
@@ -62,7 +62,7 @@ impl Display {
             Passing::ToServer(_) | Passing::FromServer(_) | Passing::Binary(_) | Passing::Gone => {}
         }
         match self.style {
-            Style::Json => write_line(&json_line(at, passing).to_string()),
+            Style::Json => write_line(&printable_json(&json_line(at, passing).to_string())),
             Style::Plain => write_line(&self.plain_line(at, passing)),
             Style::Coloured => {
                 let colour = match passing {

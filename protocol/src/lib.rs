@@ -40,7 +40,7 @@ pub use from_unity::{
     OfferedTool, OfferedTools, PluginHello, Pong, SubmitJobResult, SubmitStatus,
 };
 pub use ids::{EditorInstanceId, PluginSessionId, RequestId, UnityJobId};
-pub use printable::printable;
+pub use printable::{printable, printable_json};
 /// A JSON value as data. The core hands it on and looks into it; the codec alone reads and writes it.
 pub use serde_json::{Map, Value as Json};
 pub use to_unity::{

@@ -17,6 +17,20 @@ pub fn printable(text: &str, max: usize) -> String {
     clean
 }
 
+/// JSON that means the same and can be shown: what a terminal would obey is escaped.
+pub fn printable_json(json: &str) -> String {
+    let mut clean = String::with_capacity(json.len());
+    for character in json.chars() {
+        if character.is_control() || is_direction_mark(character) {
+            let units = character.encode_utf16(&mut [0; 2]).to_vec();
+            clean.extend(units.iter().map(|unit| format!("\\u{unit:04x}")));
+        } else {
+            clean.push(character);
+        }
+    }
+    clean
+}
+
 /// Characters that change how the text around them is shown, or that hide text.
 fn is_direction_mark(character: char) -> bool {
     matches!(
@@ -32,7 +46,7 @@ fn is_direction_mark(character: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::printable;
+    use super::{printable, printable_json};
 
     #[test]
     fn control_characters_and_direction_marks_are_escaped_and_length_is_bounded() {
@@ -41,5 +55,15 @@ mod tests {
         assert_eq!(printable("日本語", 3), "日本語");
         assert_eq!(printable("日本語", 2), "日本…");
         assert_eq!(printable("", 0), "");
+    }
+
+    #[test]
+    fn json_that_is_made_printable_means_the_same() {
+        let text = "a\u{1b}\u{7f}\u{9b}\u{202e}\u{e0041}\"日本";
+        let json = crate::Json::from(text).to_string();
+        let clean = printable_json(&json);
+        assert!(clean.chars().all(|sign| !sign.is_control() && sign != '\u{202e}'), "{clean}");
+        assert_eq!(serde_json::from_str::<String>(&clean).unwrap(), text);
+        assert!(clean.ends_with("日本\""));
     }
 }

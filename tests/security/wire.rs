@@ -1,5 +1,7 @@
 //! What a hostile or broken plugin says, once it is let in.
 
+use std::io::Write as _;
+
 use serde_json::{Value, json};
 use tungstenite::Message;
 
@@ -110,7 +112,7 @@ pub(crate) fn cases() -> Vec<Case> {
             assert_eq!(next(&mut socket)["error"]["code"], *code);
         })
     });
-    let others: [Attack; 8] = [
+    let others: [Attack; 9] = [
         ("json_without_bottom", |bench| {
             let mut socket = session(bench);
             socket.send(Message::text("[".repeat(500_000))).unwrap();
@@ -188,6 +190,37 @@ pub(crate) fn cases() -> Vec<Case> {
             }
             say(&mut socket, &json!({ "type": "shrug" }));
             assert_eq!(next(&mut socket)["error"]["code"], "ERR_UNKNOWN_COMMAND");
+        }),
+        ("large_answers_that_nobody_reads", |bench| {
+            let mut socket = session(bench);
+            let entries: Vec<Value> = (0..400)
+                .map(|number| json!({ "type": "log", "message": format!("{number} {}", "\"x".repeat(100)) }))
+                .collect();
+            let result = json!({ "entries": entries, "count": 400, "truncated": false });
+            let body = json!({
+                "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+                "params": { "name": "read_console", "arguments": { "max_entries": 2000 } },
+            });
+            let body = body.to_string();
+            let mut unread = Vec::new();
+            for _ in 0..120 {
+                let mut stream = bench.connect();
+                write!(
+                    stream,
+                    "POST /mcp HTTP/1.1\r\nhost: 127.0.0.1:{}\r\ncontent-type: application/json\r\naccept: application/json, text/event-stream\r\ncontent-length: {}\r\n\r\n{body}",
+                    bench.port,
+                    body.len()
+                )
+                .unwrap();
+                let id = next(&mut socket)["request_id"].clone();
+                say(
+                    &mut socket,
+                    &json!({ "type": "result", "request_id": id, "status": "ok", "result": result }),
+                );
+                unread.push(stream);
+            }
+            let agent = bench.agent.as_mut().unwrap();
+            agent.run("get_editor_state", json!({})).unwrap();
         }),
         ("a_flood_of_unknown_types", |bench| {
             let mut socket = session(bench);
