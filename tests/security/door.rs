@@ -61,7 +61,7 @@ pub(crate) fn cases() -> Vec<Case> {
             assert_eq!(bench.status_of(&post("/mcp", head, bench.port)), *expected);
         })
     });
-    let others: [Attack; 20] = [
+    let others: [Attack; 21] = [
         ("an_origin_that_is_not_text", |bench| {
             let mut request = post("/mcp", "host: 127.0.0.1:PORT\r\norigin: X\r\n", bench.port);
             let at = request.windows(2).position(|two| two == b"X\r").unwrap();
@@ -187,6 +187,19 @@ pub(crate) fn cases() -> Vec<Case> {
             for stream in &mut streams {
                 stream.set_write_timeout(Some(Duration::from_millis(300))).unwrap();
                 stream.write_all(&request[..half]).unwrap_or_default();
+            }
+        }),
+        ("bodies_in_pieces_of_one_byte", |bench| {
+            let head = format!(
+                "POST /mcp HTTP/1.1\r\nhost: 127.0.0.1:{}\r\n{JSON}transfer-encoding: chunked\r\n\r\n",
+                bench.port
+            );
+            let pieces = "1\r\n \r\n".repeat(60_000);
+            let mut streams: Vec<_> = (0..30).map(|_| bench.connect()).collect();
+            for stream in &mut streams {
+                stream.set_write_timeout(Some(Duration::from_millis(500))).unwrap();
+                stream.write_all(head.as_bytes()).unwrap();
+                stream.write_all(pieces.as_bytes()).unwrap_or_default();
             }
         }),
         ("arrays_in_arrays_without_end", |bench| {

@@ -84,8 +84,12 @@ fn create_at(file: &Path) -> io::Result<String> {
     if let Some(directory) = file.parent() {
         system::create_directory(directory)?;
     }
-    system::write_new(file, format!("{token}\n").as_bytes())?;
-    Ok(token)
+    // Whole when it is first seen: another program of this user may look for it in this moment.
+    let draft = file.with_extension(format!("{}.new", std::process::id()));
+    system::write_new(&draft, format!("{token}\n").as_bytes())?;
+    let linked = fs::hard_link(&draft, file);
+    fs::remove_file(&draft)?;
+    linked.map(|()| token)
 }
 
 fn named(file: &Path, problem: &str) -> io::Error {

@@ -142,7 +142,7 @@ const CONSOLE: Shape = Shape::Object(&[
             // How often it came in a row.
             optional("count", POSITIVE),
             // Names it, for `before`.
-            optional("cursor", Shape::Text),
+            optional("cursor", LINE),
         ])),
     ),
     required("count", COUNT),
@@ -150,7 +150,7 @@ const CONSOLE: Shape = Shape::Object(&[
     // How many entries are left out.
     optional("more", COUNT),
     // Names the newest entry of the console, for `since`.
-    optional("cursor", Shape::Text),
+    optional("cursor", LINE),
     // `since` or `before` names nothing that is still known.
     optional("cursor_lost", Shape::Flag),
 ]);
@@ -228,7 +228,7 @@ pub static TOOLS: [Tool; 5] = [
     },
     Tool {
         name: "read_console",
-        about: "Entries of the Unity console, newest first, equal ones in a row as one with a count. To see only what is new, give the cursor of the last answer as since; if truncated, more says how many are left out, and the arguments in next get them. Waits while Unity compiles or reloads. Reading again is always safe.",
+        about: "Entries of the Unity console, newest first, equal ones in a row as one with a count. To see only what is new, give the cursor of the last answer as since; if truncated, more says how many are left out, and a call with the arguments in next gets them. Waits while Unity compiles or reloads. Reading again is always safe.",
         kind: Kind::Read,
         route: Route::Execute { answer: CONSOLE, told: CONSOLE_TOLD },
         supports_cancel: false,

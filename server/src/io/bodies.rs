@@ -28,7 +28,7 @@ impl Default for Bodies {
 impl Bodies {
     pub(super) async fn read(&self, mut body: Incoming) -> Result<Bytes, Refusal> {
         let mut read = BytesMut::new();
-        let mut held: Vec<OwnedSemaphorePermit> = Vec::new();
+        let mut held: Option<OwnedSemaphorePermit> = None;
         while let Some(frame) = body.frame().await {
             let broken = |_| (StatusCode::BAD_REQUEST, "the request could not be read");
             let Ok(data) = frame.map_err(broken)?.into_data() else { continue };
@@ -36,7 +36,13 @@ impl Bodies {
                 return Err((StatusCode::PAYLOAD_TOO_LARGE, "the request is too large"));
             }
             let more = (read.len() + data.len()).saturating_sub(FREE.max(read.len()));
-            held.push(self.take(more)?);
+            if more > 0 {
+                let taken = self.take(more)?;
+                match &mut held {
+                    Some(held) => held.merge(taken),
+                    None => held = Some(taken),
+                }
+            }
             read.extend_from_slice(&data);
         }
         Ok(read.freeze())

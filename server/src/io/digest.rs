@@ -1,8 +1,12 @@
 //! What agents are told of what Unity gave: the newest first, nothing twice, nothing without end.
 
-use protocol::{ErrorBody, ErrorMessage, FromUnity, JobStatus, Json, Progress};
+use protocol::{
+    ErrorBody, ErrorMessage, ExecuteOutcome, ExecuteResult, FromUnity, JobStatus, Json, Progress,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, json};
+
+use super::rendering::with;
 
 /// Characters of one text. What is longer is cut, and says so.
 const TEXT_MAX: usize = 4_000;
@@ -60,19 +64,12 @@ struct Told {
     #[serde(skip_serializing_if = "Option::is_none")]
     more: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    next: Option<Next>,
+    /// The arguments that get what was left out.
+    next: Option<Json>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cursor: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cursor_lost: Option<bool>,
-}
-
-/// The arguments that get what was left out.
-#[derive(Serialize)]
-struct Next {
-    before: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    since: Option<Json>,
 }
 
 /// `asked`: the arguments of the call, as Unity got them.
@@ -97,17 +94,21 @@ pub(super) fn console(given: Json, asked: &Json) -> Json {
     left_out = rows.fold(left_out, |sum, row| sum.saturating_add(row.count));
 
     let truncated = console.truncated || left_out > 0;
-    let since = asked.get("since").cloned();
     // A plugin that gives no cursors cannot have looked for one.
-    let looked_for_one = since.is_some() || asked.get("before").is_some();
+    let looked_for_one = asked.get("since").is_some() || asked.get("before").is_some();
     let is_lost = console.cursor_lost == Some(true) || (looked_for_one && console.cursor.is_none());
     json!(Told {
         count: entries.len(),
         entries,
         truncated,
         more: Some(left_out).filter(|left_out| *left_out > 0),
-        next: oldest.filter(|_| truncated).map(|before| Next { before, since }),
-        cursor: console.cursor,
+        next: oldest.filter(|_| truncated).map(|before| with(
+            asked.clone(),
+            "before",
+            json!(before)
+        )),
+        // An older page must not make anybody skip what is newer than the first one.
+        cursor: console.cursor.filter(|_| asked.get("before").is_none()),
         cursor_lost: is_lost.then_some(true),
     })
 }
@@ -199,7 +200,7 @@ struct FailedTest {
 }
 
 /// Failures alone, and how many of them are not listed.
-pub(super) fn test_run(given: Json) -> Json {
+fn test_run(given: Json) -> Json {
     let Ok(mut run) = TestRun::deserialize(&given) else { return given };
     let known = run.summary.failed.max(run.failed_tests.len() as u64);
     let mut room = Room::new(FAILED_MAX);
@@ -215,13 +216,13 @@ pub(super) fn test_run(given: Json) -> Json {
     json!(run)
 }
 
-pub(super) fn progress(Progress { done, total, current }: &Progress) -> Progress {
+fn progress(Progress { done, total, current }: &Progress) -> Progress {
     let current = current.as_deref().map(name);
     Progress { done: *done, total: *total, current }
 }
 
 /// What Unity said about an error, in its own words.
-pub(super) fn error(unity: &ErrorBody) -> ErrorBody {
+fn error(unity: &ErrorBody) -> ErrorBody {
     let details = unity.details.as_ref().map(|details| match details.to_string() {
         text if text.len() > TEXT_MAX => json!(cut(&text, TEXT_MAX)),
         _ => details.clone(),
@@ -246,11 +247,15 @@ pub(super) fn frame(frame: FromUnity) -> FromUnity {
         FromUnity::Error(message) => {
             FromUnity::Error(ErrorMessage { error: error(&message.error), ..message })
         }
+        FromUnity::Result(ExecuteResult { request_id, outcome: ExecuteOutcome::Error(body) }) => {
+            let outcome = ExecuteOutcome::Error(error(&body));
+            FromUnity::Result(ExecuteResult { request_id, outcome })
+        }
         FromUnity::Hello(_)
         | FromUnity::Capability(_)
         | FromUnity::EditorStatus(_)
         | FromUnity::Pong(_)
-        | FromUnity::Result(_)
+        | FromUnity::Result(ExecuteResult { outcome: ExecuteOutcome::Ok(_), .. })
         | FromUnity::SubmitJobResult(_)
         | FromUnity::CancelResult(_) => frame,
     }

@@ -38,5 +38,5 @@ pub(crate) mod task_view;
 mod tool_results;
 mod tool_schemas;
 mod transition_log;
-mod unity_bridge_client;
+pub mod unity_bridge_client;
 pub mod web_socket;

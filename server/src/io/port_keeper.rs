@@ -49,7 +49,7 @@ impl<N: Network> PortKeeper<N> {
     }
 
     async fn wait_for_port(&self) -> N::Listener {
-        let mut announced = None;
+        let (mut announced, mut known) = (None, Ok(None));
         let mut unanswered = 0;
         loop {
             let holder = match self.network.bind(self.port).await {
@@ -63,36 +63,41 @@ impl<N: Network> PortKeeper<N> {
             // A holder that does not answer may be busy, or about to go or to come.
             let patience = if is_one_of_ours(announced.as_ref()) { 8 } else { 2 };
             let holder = holder.or_else(|| (unanswered >= patience).then_some(Holder::Silent));
-            if holder.is_some() && holder != announced {
-                self.announce(holder.as_ref()).await;
-                announced = holder;
+            let target = self.target_of(holder.as_ref());
+            if holder.is_some() && (&holder, &target) != (&announced, &known) {
+                self.announce(holder.as_ref(), &target).await;
+                (announced, known) = (holder, target);
             }
             sleep(RETRY).await;
         }
     }
 
-    async fn announce(&self, holder: Option<&Holder>) {
-        let (port, description) = (self.port, holder.map(Holder::describe).unwrap_or_default());
-        let target = match holder {
+    /// Where calls are passed on to; an error if the token that is needed there cannot be had.
+    fn target_of(&self, holder: Option<&Holder>) -> Result<Option<Target>, String> {
+        let port = self.port;
+        match holder {
             Some(Holder::UnityMcp { requires_token: false, .. }) => {
                 Ok(Some(Target { port, token: None }))
             }
-            Some(Holder::UnityMcp { requires_token: true, .. }) => {
-                token::read().map(|token| token.map(|token| Target { port, token: Some(token) }))
-            }
+            Some(Holder::UnityMcp { requires_token: true, .. }) => match token::read() {
+                Ok(token) => Ok(token.map(|token| Target { port, token: Some(token) })),
+                Err(error) => Err(error.to_string()),
+            },
             Some(Holder::Stranger | Holder::OfAnotherUser | Holder::Silent | Holder::System(_))
             | None => Ok(None),
-        };
-        let (target, problem) = match target {
-            Ok(target) => (target, String::new()),
-            Err(error) => (None, format!(", but {error}")),
-        };
-        self.relay_to.send_replace(target.clone());
-        if target.is_some() {
-            info!("port {port} is held by {description}: calls are relayed to it");
-        } else {
-            let holder = format!("{description}{problem}");
-            self.core.tell(Event::PortHeld { port, holder }).await;
+        }
+    }
+
+    async fn announce(&self, holder: Option<&Holder>, target: &Result<Option<Target>, String>) {
+        let (port, description) = (self.port, holder.map(Holder::describe).unwrap_or_default());
+        self.relay_to.send_replace(target.clone().ok().flatten());
+        match target {
+            Ok(Some(_)) => info!("port {port} is held by {description}: calls are relayed to it"),
+            Ok(None) => self.core.tell(Event::PortHeld { port, holder: description }).await,
+            Err(problem) => {
+                let holder = format!("{description}, but {problem}");
+                self.core.tell(Event::PortHeld { port, holder }).await;
+            }
         }
     }
 }

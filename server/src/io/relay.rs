@@ -107,7 +107,7 @@ pub(super) struct Request<'a> {
 pub(super) enum Passed<T> {
     /// Too many are on their way already: nothing was sent.
     NoRoom,
-    /// There was no connection: nothing was sent.
+    /// There was no connection, or it was refused unread: nothing was run.
     NotSent,
     Answer(Result<T, ErrorData>),
     /// It was sent, and no answer will come.
@@ -147,6 +147,9 @@ impl Relay {
         let Ok(Ok(response)) = timeout(SILENCE_MAX, holder.send_request(request)).await else {
             return Passed::Lost;
         };
+        if is_refusal(&response) {
+            return Passed::NotSent;
+        }
         match read_answer(response, progress).await {
             Some(answer) => Passed::Answer(answer),
             None => Passed::Lost,
@@ -230,6 +233,12 @@ fn post(to: &Target, request: Request<'_>) -> http::Result<http::Request<Full<By
         .header("mcp-method", method)
         .header("mcp-name", name)
         .body(Full::new(Bytes::from(body.to_string())))
+}
+
+/// What a unity-mcp refuses before it looks at it is refused in plain words; everything else is JSON.
+fn is_refusal(response: &Response<Incoming>) -> bool {
+    let kind = response.headers().get(CONTENT_TYPE).map(|value| value.as_bytes());
+    !response.status().is_success() && kind.is_some_and(|kind| kind.starts_with(b"text/plain"))
 }
 
 /// `None` if the answer is not there or makes no sense.

@@ -58,8 +58,8 @@ pub(super) fn job_report(report: JobReport) -> Json {
     let shown = json!({
         "job_id": report.job.to_string(),
         "state": report.state,
-        "progress": report.progress.as_ref().map(digest::progress),
-        "result": report.result.map(digest::test_run),
+        "progress": report.progress,
+        "result": report.result,
         "error": report.error.as_ref().map(failure),
     });
     match &report.cancel {
@@ -89,7 +89,7 @@ pub fn failure(failure: &Failure) -> Json {
         details = with(details, "overdue_request_id", json!(overdue.0));
     }
     if let Some(unity) = &failure.unity {
-        details = with(details, "unity", json!(digest::error(unity)));
+        details = with(details, "unity", json!(unity));
     }
     json!({
         "code": failure.code.text(),

@@ -1,7 +1,7 @@
 //! UnityBridgeClient: one socket of the plugin. Texts become frames and frames texts; what they mean
 //! is not known here.
 
-use protocol::{ToUnity, codec};
+use protocol::{DecodeError, FromUnity, ToUnity, codec};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
@@ -17,6 +17,11 @@ impl Spoken for ToUnity {
     }
 }
 
+/// What the core is told of a text of the plugin.
+pub fn frame_of(text: &[u8]) -> Result<FromUnity, DecodeError> {
+    codec::decode(text).map(digest::frame)
+}
+
 /// Serves a socket whose upgrade is done, until it is closed.
 pub(super) async fn serve<S>(stream: S, message_max: usize, core: CoordinatorHandle)
 where
@@ -24,10 +29,8 @@ where
 {
     let mut socket = WebSocket::new(stream, message_max).await;
     let UnityPort { id, mut outbox, dropped } = core.unity_opened().await;
-    let received = |text: Utf8Bytes| {
-        let frame = codec::decode(text.as_bytes()).map(digest::frame);
-        core.tell(Event::UnityFrame { on: id, frame })
-    };
+    let received =
+        |text: Utf8Bytes| core.tell(Event::UnityFrame { on: id, frame: frame_of(text.as_bytes()) });
     let ending = tokio::select! {
         biased;
         () = dropped.cancelled() => Ending::Gone,

@@ -21,26 +21,27 @@ struct Waiting {
 struct Question {
     local: SocketAddr,
     remote: SocketAddr,
-    same_user: oneshot::Sender<bool>,
+    /// `None` if the kernel does not list it.
+    same_user: oneshot::Sender<Option<bool>>,
 }
 
 /// A peer that the kernel does not list (any more) is nobody to serve. Without the lists nobody can say.
 pub(super) async fn peer_is_same_user(peer: SocketAddr, ours: SocketAddr) -> bool {
-    ask(peer, ours).await.unwrap_or(false)
+    ask(peer, ours).await.ok().flatten().unwrap_or(false)
 }
 
-/// A program that listens on every address has this one too.
+/// A program that listens on every address has this one too. One that is not listed may have gone.
 pub(super) async fn listener_is_same_user(port: u16) -> bool {
     let nobody = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
     for address in [Ipv4Addr::LOCALHOST, Ipv4Addr::UNSPECIFIED] {
-        if ask(SocketAddr::from((address, port)), nobody).await.unwrap_or(false) {
-            return true;
+        if let Ok(Some(same)) = ask(SocketAddr::from((address, port)), nobody).await {
+            return same;
         }
     }
-    false
+    true
 }
 
-fn ask(local: SocketAddr, remote: SocketAddr) -> oneshot::Receiver<bool> {
+fn ask(local: SocketAddr, remote: SocketAddr) -> oneshot::Receiver<Option<bool>> {
     let (same_user, answer) = oneshot::channel();
     let mut waiting = waiting();
     waiting.questions.push(Question { local, remote, same_user });
@@ -70,7 +71,8 @@ fn answer_all() {
         for Question { local, remote, same_user } in questions {
             let uid = lists.iter().flatten().find_map(|list| uid_of(list, local, remote));
             // Whoever asked may have left.
-            same_user.send(own.is_none() || uid == own).unwrap_or_default();
+            let same = if own.is_none() { Some(true) } else { uid.map(|uid| Some(uid) == own) };
+            same_user.send(same).unwrap_or_default();
         }
     }
 }
@@ -107,6 +109,9 @@ fn is(listed: &str, address: SocketAddr) -> bool {
     let IpAddr::V4(ip) = address.ip() else { return false };
     let v4 = format!("{:08X}:{:04X}", u32::from_ne_bytes(ip.octets()), address.port());
     let mapped = format!("{:08X}", u32::from_ne_bytes([0, 0, 0xFF, 0xFF]));
+    if ip.is_unspecified() && listed == format!("{:032X}:{:04X}", 0, address.port()) {
+        return true; // Every address of both versions.
+    }
     listed.strip_prefix(&format!("{:016X}{mapped}", 0)).unwrap_or(listed) == v4
 }
 

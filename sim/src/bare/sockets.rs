@@ -4,6 +4,7 @@ use mock_unity::Input;
 use protocol::{ToUnity, codec};
 use serde_json::json;
 use unity_mcp::coordination::{ClosedBy, ConnectionId, Event};
+use unity_mcp::io::unity_bridge_client::frame_of;
 
 use super::wires::{Held, Parcel, Side};
 use super::{Happening, Millis, World};
@@ -176,7 +177,7 @@ impl World<'_> {
         if self.is_worth_noting(&text) {
             self.note(socket, Side::Server, Crossing::Received(message_of(&text)));
         }
-        let (on, frame) = (connection(socket), codec::decode(text.as_bytes()));
+        let (on, frame) = (connection(socket), frame_of(text.as_bytes()));
         self.tell(Event::UnityFrame { on, frame });
     }
 

@@ -67,21 +67,21 @@ fn a_plugin_that_gives_more_than_was_asked_for_is_cut() {
     let told = console(numbered(&["a", "b", "c"], 0), &json!({ "max_entries": 2 }));
     assert_eq!(messages(&told), ["c", "b"]);
     assert_eq!((&told["truncated"], &told["more"]), (&json!(true), &json!(1)));
-    assert_eq!(told["next"], json!({ "before": "c-2" }));
+    assert_eq!(told["next"], json!({ "before": "c-2", "max_entries": 2 }));
 }
 
 #[test]
 fn what_is_left_out_is_counted_and_can_be_asked_for() {
     let told = console(numbered(&["a", "b"], 7), &json!({ "since": "c-0", "max_entries": 2 }));
     assert_eq!((&told["more"], &told["cursor"]), (&json!(7), &json!("c-2")));
-    assert_eq!(told["next"], json!({ "before": "c-1", "since": "c-0" }));
+    assert_eq!(told["next"], json!({ "before": "c-1", "max_entries": 2, "since": "c-0" }));
     assert_eq!(told.get("cursor_lost"), None);
 }
 
 #[test]
 fn next_begins_before_the_oldest_of_entries_that_say_the_same() {
     let told = console(numbered(&["a", "b", "b"], 1), &json!({ "max_entries": 1 }));
-    assert_eq!(told["next"], json!({ "before": "c-2" }));
+    assert_eq!(told["next"], json!({ "before": "c-2", "max_entries": 1 }));
     assert_eq!(told["more"], 2);
 }
 
@@ -93,6 +93,12 @@ fn counts_without_end_do_no_harm() {
     given["more"] = json!(u64::MAX);
     let told = console(given, &json!({ "max_entries": 1 }));
     assert_eq!((&told["count"], &told["more"]), (&json!(1), &json!(u64::MAX)));
+}
+
+#[test]
+fn an_older_page_gives_no_cursor_that_would_skip_what_is_newer() {
+    let told = console(numbered(&["a", "b"], 0), &json!({ "before": "c-9" }));
+    assert_eq!((told.get("cursor"), told.get("cursor_lost")), (None, None));
 }
 
 #[test]
