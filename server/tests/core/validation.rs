@@ -200,3 +200,13 @@ fn a_valid_call_keeps_its_name_and_its_time() {
     assert_eq!(call(&[]), (None, Duration::from_secs(10)));
     assert_eq!(format!("{:?}", Boot::new("t")), "Some(Boot(t))", "as a log shows it");
 }
+
+#[test]
+fn a_text_that_is_looked_for_has_four_thousand_characters_at_the_most() {
+    for name in ["contains", "since", "before"] {
+        let with = |length: usize| format!(r#"{{"{name}":"{}"}}"#, "ä".repeat(length));
+        assert_eq!(verdict("read_console", &with(4_000)), "ok", "{name}");
+        let refused = verdict("read_console", &with(4_001));
+        assert!(refused.contains("a string of at most 4000 characters"), "{refused}");
+    }
+}
