@@ -391,26 +391,3 @@ fn so_many_given_up_submissions_are_remembered_and_the_oldest_is_forgotten() {
     "#,
     );
 }
-
-#[test]
-fn a_name_of_a_job_that_is_too_long_to_be_kept_is_nonsense() {
-    check(
-        r#"
-        0 ready 1
-        0 call 1 run_tests
-        -> 0 call 1 ok accepted job-t-1 Queued
-        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
-        -> 0 note JobChanged { job: job-t-1, state: Running }
-        10 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"uuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuu"}
-        20 call 2 run_tests
-        -> 20 call 2 ok accepted job-t-2 Queued
-        -> 20 unity 1 submit_job req-t-2 run_tests {"mode":"all"} timeout=300000
-        -> 20 note JobChanged { job: job-t-2, state: Running }
-        30 unity 1 submit_job_result {"request_id":"req-t-2","status":"accepted","job_id":"uuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuu"}
-        -> 30 note BadAnswer { request_id: RequestId("req-t-2"), problem: "its job_id is too long" }
-        -> 30 note JobChanged { job: job-t-2, state: Failed }
-        40 call 3 get_job_status {"job_id":"job-t-2"}
-        -> 40 call 3 ok job-t-2 Failed error=(ERR_INVALID_RESPONSE unknown final inspect_then_retry)
-    "#,
-    );
-}

@@ -1,0 +1,96 @@
+//! Flags: every setting can be typed.
+
+use protocol::{Json, printable};
+
+use super::{
+    Config, ConfigError, ORIGINS, PORT, SETTINGS, TOKEN, find, invalid, origins, out_of_range,
+    unknown,
+};
+
+/// Sets what a flag says; gives the name of the setting.
+pub(super) fn apply_flag(
+    config: &mut Config,
+    name: &str,
+    text: &str,
+) -> Result<&'static str, ConfigError> {
+    let place = format!("--{}", printable(&flag_name(name), 60));
+    if name == ORIGINS {
+        let list = text.split(',').map(str::trim).filter(|origin| !origin.is_empty());
+        config.allowed_origins = origins(&place, &list.map(Json::from).collect())?;
+        return Ok(ORIGINS);
+    }
+    if name == TOKEN {
+        let wanted = |_| {
+            invalid(&format!("{place} is \"{}\", but must be true or false", printable(text, 60)))
+        };
+        config.require_token = text.parse().map_err(wanted)?;
+        return Ok(TOKEN);
+    }
+    let setting = find(name).ok_or_else(|| unknown(&place, name))?;
+    // Port 0 is not a port but a wish: any that is free.
+    let min = if setting.name == PORT { 0 } else { setting.min };
+    let number = text.parse().ok().filter(|number| (min..=setting.max).contains(number));
+    let value = format!("\"{}\"", printable(text, 60));
+    let number = number.ok_or_else(|| out_of_range(&place, &value, setting, min))?;
+    (setting.set)(config, number);
+    Ok(setting.name)
+}
+
+/// The value of a flag that is true when it stands alone.
+const SWITCH: &str = "true|false";
+
+/// A flag that sets one setting.
+pub struct SettingFlag {
+    /// As it is named in the file.
+    pub setting: &'static str,
+    /// As it is typed, without the dashes.
+    pub name: String,
+    pub value_name: &'static str,
+    pub help: String,
+}
+
+impl SettingFlag {
+    /// It may stand alone.
+    pub fn is_switch(&self) -> bool {
+        self.value_name == SWITCH
+    }
+
+    pub fn is_port(&self) -> bool {
+        self.setting == PORT
+    }
+}
+
+/// Every setting can be typed.
+pub fn setting_flags() -> impl Iterator<Item = SettingFlag> {
+    let defaults = Config::default();
+    let numbers = SETTINGS.iter().map(move |setting| SettingFlag {
+        setting: setting.name,
+        name: flag_name(setting.name),
+        value_name: "N",
+        help: format!(
+            "{} [{} to {}, default {}]",
+            setting.about,
+            setting.min,
+            setting.max,
+            (setting.get)(&defaults)
+        ),
+    });
+    let origins = SettingFlag {
+        setting: ORIGINS,
+        name: flag_name(ORIGINS),
+        value_name: "LIST",
+        help: "Web origins that may use /mcp, separated by commas [default none]".to_owned(),
+    };
+    let token = SettingFlag {
+        setting: TOKEN,
+        name: flag_name(TOKEN),
+        value_name: SWITCH,
+        help: "Let in only whoever shows the token of this user, which mock and relay find by themselves"
+            .to_owned(),
+    };
+    numbers.chain([origins, token])
+}
+
+fn flag_name(setting: &str) -> String {
+    if setting == PORT { "port".to_owned() } else { setting.replace('_', "-") }
+}
