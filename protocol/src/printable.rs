@@ -8,7 +8,7 @@ pub fn printable(text: &str, max: usize) -> String {
             clean.push('…');
             break;
         }
-        if character.is_control() || is_direction_mark(character) {
+        if character.is_control() || is_hidden(character) {
             clean.extend(character.escape_unicode());
         } else {
             clean.push(character);
@@ -21,7 +21,7 @@ pub fn printable(text: &str, max: usize) -> String {
 pub fn printable_json(json: &str) -> String {
     let mut clean = String::with_capacity(json.len());
     for character in json.chars() {
-        if character.is_control() || is_direction_mark(character) {
+        if character.is_control() || is_hidden(character) {
             let units = character.encode_utf16(&mut [0; 2]).to_vec();
             clean.extend(units.iter().map(|unit| format!("\\u{unit:04x}")));
         } else {
@@ -32,15 +32,22 @@ pub fn printable_json(json: &str) -> String {
 }
 
 /// Characters that change how the text around them is shown, or that hide text.
-fn is_direction_mark(character: char) -> bool {
+fn is_hidden(character: char) -> bool {
     matches!(
         character,
-        '\u{061C}'
+        '\u{00AD}'
+            | '\u{061C}'
+            | '\u{115F}'..='\u{1160}'
+            | '\u{17B4}'..='\u{17B5}'
+            | '\u{180B}'..='\u{180F}'
             | '\u{200B}'..='\u{200F}'
             | '\u{2028}'..='\u{202E}'
             | '\u{2060}'..='\u{206F}'
+            | '\u{3164}'
             | '\u{FEFF}'
-            | '\u{E0000}'..='\u{E007F}'
+            | '\u{FFA0}'
+            | '\u{FFF9}'..='\u{FFFB}'
+            | '\u{E0000}'..='\u{E0FFF}'
     )
 }
 
@@ -52,6 +59,7 @@ mod tests {
     fn control_characters_and_direction_marks_are_escaped_and_length_is_bounded() {
         assert_eq!(printable("a\u{1b}[31m\nb", 40), "a\\u{1b}[31m\\u{a}b");
         assert_eq!(printable("x\u{202E}y\u{2066}\u{9b}", 40), "x\\u{202e}y\\u{2066}\\u{9b}");
+        assert_eq!(printable("a\u{ad}\u{3164}\u{e0100}b", 40), "a\\u{ad}\\u{3164}\\u{e0100}b");
         assert_eq!(printable("日本語", 3), "日本語");
         assert_eq!(printable("日本語", 2), "日本…");
         assert_eq!(printable("", 0), "");

@@ -122,7 +122,9 @@ fn text_line(time: &str, level: Level, fields: &Fields) -> String {
         let plain = |sign: char| sign.is_ascii_alphanumeric() || "._:-/".contains(sign);
         match value.as_str() {
             Some(text) if text.is_empty() || !text.chars().all(plain) => {
-                line.push_str(&format!(" {name}=\"{}\"", text.replace('"', "\\\"")));
+                // A text ends where it seems to end.
+                let quoted = text.replace('\\', "\\\\").replace('"', "\\\"");
+                line.push_str(&format!(" {name}=\"{quoted}\""));
             }
             Some(text) => line.push_str(&format!(" {name}={text}")),
             None => line.push_str(&format!(" {name}={value}")),
@@ -240,5 +242,12 @@ mod tests {
             json_line("T", Level::WARN, &fields),
             "{\"call\":7,\"holder\":\"a \\\"b\\\"\",\"level\":\"WARN\",\"message\":\"call failed\",\"request_id\":\"req-a-1\",\"time\":\"T\"}\n"
         );
+    }
+
+    #[test]
+    fn no_text_ends_before_its_end() {
+        let rest = Map::from_iter([("name".to_owned(), Json::from("x\\\" code=FORGED"))]);
+        let line = text_line("T", Level::INFO, &Fields { message: "hello".to_owned(), rest });
+        assert_eq!(line.trim_end(), r#"T  INFO hello name="x\\\" code=FORGED""#);
     }
 }

@@ -6,6 +6,8 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
+use protocol::printable;
+
 use crate::bare;
 use crate::cast::{self, Props};
 use crate::checks;
@@ -81,7 +83,7 @@ impl Run {
 
     /// Everything there is, at both ends of every wire: what two runs must agree on to the byte.
     pub fn everything(&self) -> String {
-        let shown = |record| protocol::printable(&format!("{record:?}"), 10_000) + "\n";
+        let shown = |record| printable(&format!("{record:?}"), 10_000) + "\n";
         let records = self.records.iter().map(shown);
         let failures = self.failures.iter().map(|failure| format!("FAILED {failure}\n"));
         self.trace() + &records.chain(failures).collect::<String>()
@@ -141,6 +143,7 @@ fn run_with(level: Level, scenario: &Scenario, planting: Planting, log: Log) -> 
     failures.extend(checks::expectations(scenario, &diary, &books));
     let (broken, mut tally) = checks::promises(&records, &books);
     failures.extend(broken);
+    let failures = failures.iter().map(|failure| printable(failure, usize::MAX)).collect();
     tally.count_faults(scenario, &diary, simulated);
     let mut records = records;
     for (editor, (starts, books)) in &books {

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use protocol::Json;
+use protocol::{Json, printable};
 
 use crate::log::{Crossing, Message, Record, What, Wire};
 use crate::scenario::{UNITY, UNITY2};
@@ -47,7 +47,8 @@ impl Line {
         let seconds = self.at.as_secs_f64();
         let line =
             format!("{seconds:>9.3}s  {:<13} {sign} {:<17} {}", self.actor, self.what, self.fields);
-        line.trim_end().to_owned()
+        // Whatever Unity said: a trace is read in a terminal.
+        printable(line.trim_end(), usize::MAX)
     }
 }
 
@@ -347,5 +348,5 @@ fn shown(value: &Json) -> String {
 }
 
 fn short(text: &str) -> String {
-    protocol::printable(text, VALUE_MAX)
+    printable(text, VALUE_MAX)
 }

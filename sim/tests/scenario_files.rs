@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use sim::run::{Level, run};
 use sim::{files, scenario};
 
 fn problem(text: &str) -> String {
@@ -154,5 +155,25 @@ fn every_trace_belongs_to_a_scenario() {
             let is_trace = path.extension().is_some_and(|end| end == "snap");
             assert!(!is_trace || scenarios.contains(&path), "{} has no scenario", path.display());
         }
+    }
+}
+
+#[test]
+fn what_unity_says_reaches_no_terminal_raw() {
+    let text = r#"
+why: a test
+steps:
+  - { at: 500ms, unity: 'say {"type": "sh\u001b[31mrug", "\u001b[31m\u202ekey": 1, "protocol_version": 1}' }
+  - { at: 600ms, unity: "log error \"raw\e[31m\u202E\u009b\"" }
+  - { at: 1s, call: read_console, as: r1, ok: { count: 99 } }
+expect: { executed: [r1] }
+"#;
+    let scenario = scenario::parse(text).unwrap();
+    for level in Level::ALL {
+        let run = run(level, &scenario);
+        let shown = run.trace() + &run.failures.concat();
+        assert!(shown.contains("\\u{1b}[31mrug") && shown.contains("count"), "{shown}");
+        let is_odd = |sign: char| sign != '\n' && (sign.is_control() || sign == '\u{202e}');
+        assert!(!shown.contains(is_odd), "{shown:?}");
     }
 }

@@ -27,7 +27,8 @@ pub fn file() -> Option<PathBuf> {
     } else if cfg!(target_os = "macos") {
         home.map(|home| home.join("Library/Application Support"))
     } else {
-        set("XDG_STATE_HOME").map(PathBuf::from).or_else(|| Some(home?.join(".local/state")))
+        let state = set("XDG_STATE_HOME").map(PathBuf::from).filter(|state| state.is_absolute());
+        state.or_else(|| Some(home?.join(".local/state")))
     };
     Some(state?.join("unity-mcp").join("token"))
 }
@@ -86,6 +87,9 @@ fn create_at(file: &Path) -> io::Result<String> {
     }
     // Whole when it is first seen: another program of this user may look for it in this moment.
     let draft = file.with_extension(format!("{}.new", std::process::id()));
+    if fs::exists(&draft)? {
+        fs::remove_file(&draft)?; // Of a program that had our number before, and was stopped in the middle.
+    }
     system::write_new(&draft, format!("{token}\n").as_bytes())?;
     let linked = fs::hard_link(&draft, file);
     fs::remove_file(&draft)?;
@@ -165,7 +169,11 @@ mod tests {
         let scratch = Scratch::new("made");
         let file = scratch.0.join("below/token");
         assert_eq!(read_from(&file).unwrap(), None);
+        let left_over = file.with_extension(format!("{}.new", std::process::id()));
+        fs::create_dir_all(left_over.parent().unwrap()).unwrap();
+        fs::write(&left_over, "half a tok").unwrap();
         let token = create_at(&file).unwrap();
+        assert!(!fs::exists(left_over).unwrap());
         assert_eq!(token.len(), 64);
         assert_eq!(read_from(&file).unwrap(), Some(token));
         assert_eq!(create_at(&file).unwrap_err().kind(), std::io::ErrorKind::AlreadyExists);
