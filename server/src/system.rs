@@ -27,6 +27,10 @@ impl Network for Loopback {
     async fn connect(&self, port: u16) -> io::Result<TcpStream> {
         let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await?;
         stream.set_nodelay(true)?;
+        #[cfg(target_os = "linux")]
+        if !linux::dialled_is_same_user(stream.local_addr()?, stream.peer_addr()?).await {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
         Ok(stream)
     }
 

@@ -14,8 +14,30 @@ use tungstenite::{Message, WebSocket};
 use crate::agent::{HttpAgent, StdioAgent};
 use crate::harness::{PATIENCE, Server};
 
+/// Signs that change how others are shown, or that are not seen. They stand in what attacks say.
+pub(crate) const ODD: [char; 16] = [
+    '\u{ad}',
+    '\u{61c}',
+    '\u{180e}',
+    '\u{200b}',
+    '\u{200e}',
+    '\u{200f}',
+    '\u{2028}',
+    '\u{2029}',
+    '\u{202a}',
+    '\u{202e}',
+    '\u{2066}',
+    '\u{2069}',
+    '\u{3164}',
+    '\u{feff}',
+    '\u{e0041}',
+    '\u{e0100}',
+];
+
 /// What an attack may take beyond what the program had at its start.
 const MEMORY_MAX_KIB: u64 = 32 * 1024;
+/// And what of that it may keep for the next one.
+const KEPT_MAX_KIB: u64 = 24 * 1024;
 /// How long a call may take when the attack is over.
 const CALL_MAX: Duration = Duration::from_secs(1);
 /// How long descriptors may take to come back: a connection that is not read is given up after 30 seconds.
@@ -101,8 +123,8 @@ impl Bench {
         }
     }
 
-    /// The attack is over: everything is as it was. How much memory it took at the most.
-    pub(crate) fn finish(mut self) -> Option<u64> {
+    /// The attack is over: everything is as it was. How much memory it took at the most, and has still.
+    pub(crate) fn finish(mut self) -> Option<(u64, u64)> {
         if self.editor.as_ref().is_none_or(|editor| editor.has_ended()) {
             self.start_editor();
             self.call();
@@ -127,16 +149,18 @@ impl Bench {
                 std::thread::sleep(Duration::from_millis(20)); // The kernel tells nobody.
             }
         }
+        let kept =
+            self.figure("VmRSS:").zip(self.memory).map(|(now, start)| now.saturating_sub(start));
+        assert!(kept.is_none_or(|kept| kept < KEPT_MAX_KIB), "{kept:?} KiB are still taken");
         self.end_editor();
-        drop(self.agent.take()); // The end of stdin ends the server.
+        let mut agent = self.agent.take().unwrap();
+        agent.close_stdin(); // Which ends the server.
         self.server.wait_for_end();
+        assert_eq!(agent.rest(), Vec::<Value>::new(), "answers that nobody waits for");
         let log = self.server.whole_log();
         assert!(log.len() <= self.log_lines_max, "{} lines", log.len());
         for line in log {
-            let is_odd = |sign: char| {
-                sign.is_control()
-                    || matches!(sign, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-            };
+            let is_odd = |sign: char| sign.is_control() || ODD.contains(&sign);
             assert!(!line.contains(is_odd), "{line:?}");
             let begins = line.split('T').next().unwrap_or_default();
             assert!(
@@ -144,7 +168,7 @@ impl Bench {
                 "one event, one line: {line:?}"
             );
         }
-        peak
+        peak.zip(kept)
     }
 
     fn figure(&self, name: &str) -> Option<u64> {

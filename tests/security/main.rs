@@ -46,6 +46,9 @@ impl Case {
 }
 
 fn main() {
+    if let Some(port) = std::env::var_os(process::SQUAT) {
+        return process::squat(port.to_str().unwrap().parse().unwrap());
+    }
     let topics = [
         ("door", door::cases()),
         ("handshake", handshake::cases()),
@@ -66,9 +69,8 @@ fn main() {
 fn attack(name: &str, run: Box<dyn FnOnce(&mut Bench) + Send>) -> Result<(), Failed> {
     let mut bench = Bench::new();
     run(&mut bench);
-    let peak = bench.finish();
-    if let Some(peak) = peak {
-        eprintln!("{name}: {peak} KiB more at the most");
+    if let Some((peak, kept)) = bench.finish() {
+        eprintln!("{name}: {peak} KiB more at the most, {kept} when it was over");
     }
     Ok(())
 }

@@ -2,14 +2,64 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
+#[cfg(target_os = "linux")]
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::agent::HttpAgent;
+use crate::agent::{HttpAgent, StdioAgent};
 use crate::harness::{Scratch, Server, run};
 use crate::{Attack, Case};
 
 const TOKEN_FILE: &str = "UNITY_MCP_TOKEN_FILE";
+
+/// Set for the process that takes a port as soon as it is free: this program, started by another user.
+pub(crate) const SQUAT: &str = "SQUAT_PORT";
+/// How long it looks at what it is sent.
+const SQUAT_TIME: Duration = Duration::from_secs(3);
+
+/// Prints everything that it is sent.
+pub(crate) fn squat(port: u16) {
+    let began = Instant::now();
+    let listener = loop {
+        match TcpListener::bind(("127.0.0.1", port)) {
+            Ok(listener) => break listener,
+            Err(error) => assert!(began.elapsed() < SQUAT_TIME * 5, "{error}"),
+        }
+    };
+    listener.set_nonblocking(true).unwrap();
+    let (began, mut output) = (Instant::now(), std::io::stdout());
+    output.write_all(b"squatting\n").unwrap();
+    while began.elapsed() < SQUAT_TIME {
+        let Ok((mut stream, _)) = listener.accept() else { continue };
+        stream.set_nonblocking(false).unwrap();
+        stream.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+        let mut bytes = [0; 4_096];
+        while let Ok(length @ 1..) = stream.read(&mut bytes) {
+            output.write_all(&bytes[..length]).unwrap();
+        }
+    }
+}
+
+/// A program run by somebody else; only root can do that.
+#[cfg(target_os = "linux")]
+fn of_another_user(program: &std::path::Path) -> Option<Command> {
+    use std::os::unix::process::CommandExt as _;
+
+    let mut command = Command::new(program);
+    command.current_dir("/").uid(65_534).stdout(Stdio::piped());
+    let is_root = std::fs::metadata("/proc/self").unwrap();
+    (std::os::unix::fs::MetadataExt::uid(&is_root) == 0).then_some(command)
+}
+
+/// What the shell of another user gets, if there can be one.
+#[cfg(target_os = "linux")]
+fn shell_of_another_user(script: &str) -> Option<String> {
+    let mut shell = of_another_user("bash".as_ref())?;
+    let output = shell.args(["-c", script]).output().unwrap();
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
 
 /// The status of a call with this line in its head.
 fn call(port: u16, line: &str) -> u16 {
@@ -22,7 +72,7 @@ fn call(port: u16, line: &str) -> u16 {
 
 #[expect(clippy::too_many_lines, reason = "one flat table")]
 pub(crate) fn cases() -> Vec<Case> {
-    let cases: [Attack; 5] = [
+    let cases: &[Attack] = &[
         ("the_other_loopback_that_is_taken_is_said_loudly", |_| {
             let other = TcpListener::bind("[::1]:0");
             let Ok(other) = other else { return }; // A machine without version 6.
@@ -75,25 +125,65 @@ pub(crate) fn cases() -> Vec<Case> {
             let (code, _, complaint) = run(&["--require-token=maybe"], &scratch.0);
             assert!(code == 2 && complaint.contains("true or false"), "{complaint}");
         }),
+        #[cfg(target_os = "linux")]
         ("another_user_is_refused", |bench| {
-            #[cfg(target_os = "linux")]
-            {
-                use std::os::unix::process::CommandExt as _;
-
-                let script = format!(
-                    "exec 3<>/dev/tcp/127.0.0.1/{}; printf 'GET /healthz HTTP/1.1\\r\\nhost: x\\r\\n\\r\\n' >&3; head -1 <&3",
-                    bench.port
-                );
-                let mut shell = std::process::Command::new("bash");
-                // Only root can be somebody else.
-                let Ok(output) = shell.args(["-c", &script]).current_dir("/").uid(65_534).output()
-                else {
-                    return;
-                };
-                let said = String::from_utf8_lossy(&output.stdout).into_owned();
-                assert!(said.starts_with("HTTP/1.1 403"), "{said:?}");
+            let port = bench.port;
+            let said = shell_of_another_user(&format!(
+                "exec 3<>/dev/tcp/127.0.0.1/{port}; printf 'GET /healthz HTTP/1.1\\r\\nhost: 127.0.0.1:{port}\\r\\n\\r\\n' >&3; cat <&3"
+            ));
+            let Some(said) = said else { return };
+            assert!(said.starts_with("HTTP/1.1 403"), "{said:?}");
+            assert!(said.contains("belongs to another user"), "{said:?}");
+        }),
+        #[cfg(target_os = "linux")]
+        ("another_user_who_has_left_is_not_taken_for_root", |bench| {
+            let port = bench.port;
+            let body =
+                r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"run_tests"}}"#;
+            // The beginning of a second request hides that the connection is closed.
+            let request = format!(
+                "POST /mcp HTTP/1.1\\r\\nhost: 127.0.0.1:{port}\\r\\ncontent-type: application/json\\r\\naccept: application/json, text/event-stream\\r\\ncontent-length: {}\\r\\n\\r\\n{body}GET / HTTP/1.1\\r\\n",
+                body.len()
+            );
+            bench.server.signal("-STOP"); // It looks when the other is gone.
+            let said = shell_of_another_user(&format!(
+                "exec 3<>/dev/tcp/127.0.0.1/{port}; printf '{request}' >&3; exec 3>&-; sleep 0.3" // Then the kernel has forgotten whose it was.
+            ));
+            bench.server.signal("-CONT");
+            if said.is_some() {
+                bench.server.wait_for_line("a connection of another user was refused");
             }
-            bench.call();
+        }),
+        #[cfg(target_os = "linux")]
+        ("another_user_who_takes_the_port_is_shown_nothing", |_| {
+            let scratch = Scratch::new("squatter");
+            // Where that user can run it.
+            let (file, program) = (scratch.0.join("token"), scratch.0.join("squatter"));
+            std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+            let Some(mut squatter) = of_another_user(&program) else { return };
+            let with_token = |command: &mut Command| {
+                command.env(TOKEN_FILE, &file);
+            };
+            let mut first = Server::start_with(&["--port", "0", "--require-token"], with_token);
+            let port = first.port().to_string();
+            let mut second = Server::start_with(&["--stdio", "--port", &port], with_token);
+            let mut agent = StdioAgent::new(&mut second);
+            second.wait_for_line("calls are relayed");
+            agent.run("get_editor_state", json!({})).unwrap();
+            let mut squatter = squatter.env(SQUAT, &port).spawn().unwrap();
+            drop(first);
+            let mut seen = std::io::BufReader::new(squatter.stdout.take().unwrap());
+            let mut shown = String::new();
+            std::io::BufRead::read_line(&mut seen, &mut shown).unwrap();
+            assert_eq!(shown, "squatting\n");
+            let began = Instant::now();
+            while began.elapsed() < SQUAT_TIME {
+                agent.run("get_editor_state", json!({})).unwrap_or_default();
+            }
+            squatter.wait().unwrap();
+            seen.read_to_string(&mut shown).unwrap();
+            assert!(!shown.to_ascii_lowercase().contains("authorization"), "{shown}");
+            assert!(!shown.contains("POST /mcp"), "{shown}");
         }),
         ("a_flood_of_refusals_does_not_fill_the_log", |bench| {
             let requests = "GET /mcp HTTP/1.1\r\nhost: evil.com\r\n\r\n".repeat(100);
@@ -111,5 +201,5 @@ pub(crate) fn cases() -> Vec<Case> {
             bench.log_lines_max = 2_500;
         }),
     ];
-    cases.map(|(name, run)| Case::new(name, run)).into()
+    cases.iter().map(|(name, run)| Case::new(*name, run)).collect()
 }

@@ -13,7 +13,7 @@ pub trait Network: Clone + Send + Sync + 'static {
     /// Listens on the loopback; port 0 takes a free one.
     fn bind(&self, port: u16) -> impl Future<Output = io::Result<Self::Listener>> + Send;
 
-    /// Dials a port of the loopback.
+    /// Dials a port of the loopback; an error if another user is found there, as far as can be known.
     fn connect(&self, port: u16) -> impl Future<Output = io::Result<Self::Stream>> + Send;
 
     /// Whether whoever listens there is the user this process runs as, as far as can be known.

@@ -1,6 +1,8 @@
 //! Whose socket is it, and does anybody read from a pipe? Linux tells through /proc.
 
-use std::fs;
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -17,38 +19,53 @@ struct Waiting {
     reading: bool,
 }
 
-/// Whose is the socket that is connected like this? A listener is connected with nobody.
+/// Whose is the socket with these ends?
 struct Question {
-    local: SocketAddr,
-    remote: SocketAddr,
-    /// `None` if the kernel does not list it.
+    ends: String,
+    /// `None` if the kernel lists no such socket that belongs to anybody.
     same_user: oneshot::Sender<Option<bool>>,
 }
 
 /// A peer that the kernel does not list (any more) is nobody to serve. Without the lists nobody can say.
 pub(super) async fn peer_is_same_user(peer: SocketAddr, ours: SocketAddr) -> bool {
-    ask(peer, ours).await.ok().flatten().unwrap_or(false)
+    ask(peer, ours).await == Some(true)
 }
 
-/// A program that listens on every address has this one too. One that is not listed may have gone.
+/// Whether what we have dialled is ours. As long as it has not accepted, the connection belongs to nobody and
+/// ends with the listener.
+pub(super) async fn dialled_is_same_user(ours: SocketAddr, there: SocketAddr) -> bool {
+    let owner = ask(there, ours).await;
+    owner.or(ask_listener(there.port()).await) == Some(true)
+}
+
+/// One that is not listed may have gone.
 pub(super) async fn listener_is_same_user(port: u16) -> bool {
+    ask_listener(port).await != Some(false)
+}
+
+/// A program that listens on every address has this one too.
+async fn ask_listener(port: u16) -> Option<bool> {
     let nobody = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
     for address in [Ipv4Addr::LOCALHOST, Ipv4Addr::UNSPECIFIED] {
-        if let Ok(Some(same)) = ask(SocketAddr::from((address, port)), nobody).await {
-            return same;
+        let owner = ask(SocketAddr::from((address, port)), nobody).await;
+        if owner.is_some() {
+            return owner;
         }
     }
-    true
+    None
 }
 
-fn ask(local: SocketAddr, remote: SocketAddr) -> oneshot::Receiver<Option<bool>> {
+async fn ask(local: SocketAddr, remote: SocketAddr) -> Option<bool> {
+    let ends = ends(local, remote)?;
     let (same_user, answer) = oneshot::channel();
-    let mut waiting = waiting();
-    waiting.questions.push(Question { local, remote, same_user });
-    if !std::mem::replace(&mut waiting.reading, true) {
-        tokio::task::spawn_blocking(answer_all);
+    {
+        let mut waiting = waiting();
+        waiting.questions.push(Question { ends, same_user });
+        if !std::mem::replace(&mut waiting.reading, true) {
+            tokio::task::spawn_blocking(answer_all);
+        }
     }
-    answer
+    answer.await.ok().flatten()
 }
 
 fn waiting() -> MutexGuard<'static, Waiting> {
@@ -65,13 +82,16 @@ fn answer_all() {
         if questions.is_empty() {
             return;
         }
+        let mut owners = questions.iter().map(|asked| (asked.ends.clone(), None)).collect();
         // A socket that can speak both versions is listed with version 6.
-        let lists = ["/proc/net/tcp", "/proc/net/tcp6"].map(fs::read_to_string);
+        let lists = ["/proc/net/tcp", "/proc/net/tcp6"].map(|list| {
+            File::open(list).and_then(|list| find_owners(BufReader::new(list), &mut owners))
+        });
         let own = own_uid().filter(|_| lists.iter().any(Result::is_ok));
-        for Question { local, remote, same_user } in questions {
-            let uid = lists.iter().flatten().find_map(|list| uid_of(list, local, remote));
+        for Question { ends, same_user } in questions {
+            let owner = owners.get(&ends).copied().flatten();
+            let same = if own.is_none() { Some(true) } else { owner.map(|uid| Some(uid) == own) };
             // Whoever asked may have left.
-            let same = if own.is_none() { Some(true) } else { uid.map(|uid| Some(uid) == own) };
             same_user.send(same).unwrap_or_default();
         }
     }
@@ -94,48 +114,94 @@ pub(super) async fn stdout_closed() {
     std::future::pending().await
 }
 
-/// The user of the socket at `local` that is connected with `remote`.
-fn uid_of(table: &str, local: SocketAddr, remote: SocketAddr) -> Option<u32> {
-    let rows = table.lines().skip(1).map(|line| line.split_ascii_whitespace().collect::<Vec<_>>());
-    let mut rows = rows.filter_map(|fields| match fields.as_slice() {
-        [_, from, to, _, _, _, _, uid, ..] if is(from, local) && is(to, remote) => uid.parse().ok(),
-        _ => None,
-    });
-    rows.next()
+/// Fills in whose the sockets with these ends are. Row by row: other users can make the list very long.
+fn find_owners(
+    mut list: impl BufRead,
+    owners: &mut HashMap<String, Option<u32>>,
+) -> io::Result<()> {
+    let mut row = String::new();
+    while list.read_line(&mut row)? > 0 {
+        if let Some((ends, uid)) = owner_in(&row)
+            && let Some(owner) = owners.get_mut(&ends)
+        {
+            owner.get_or_insert(uid);
+        }
+        row.clear();
+    }
+    Ok(())
+}
+
+/// The ends of a socket and its user. One that its program has closed, or not yet accepted, belongs to nobody: it
+/// has no inode, and is listed with the user 0.
+fn owner_in(row: &str) -> Option<(String, u32)> {
+    let mut fields = row.split_ascii_whitespace();
+    let (local, remote) = (fields.nth(1)?, fields.next()?);
+    let (uid, inode) = (fields.nth(4)?, fields.nth(1)?);
+    if inode == "0" {
+        return None;
+    }
+    Some((format!("{} {}", version_4(local), version_4(remote)), uid.parse().ok()?))
+}
+
+/// An address of version 4 as version 6 lists it, and every address of version 6.
+fn version_4(listed: &str) -> &str {
+    #[cfg(target_endian = "little")]
+    let mapped = "0000000000000000FFFF0000";
+    #[cfg(target_endian = "big")]
+    let mapped = "00000000000000000000FFFF";
+    let every = "000000000000000000000000";
+    let short = listed.strip_prefix(mapped);
+    short
+        .or_else(|| listed.strip_prefix(every).filter(|rest| rest.starts_with("00000000:")))
+        .unwrap_or(listed)
 }
 
 /// Addresses are listed as hexadecimal words in the byte order of the machine.
-fn is(listed: &str, address: SocketAddr) -> bool {
-    let IpAddr::V4(ip) = address.ip() else { return false };
-    let v4 = format!("{:08X}:{:04X}", u32::from_ne_bytes(ip.octets()), address.port());
-    let mapped = format!("{:08X}", u32::from_ne_bytes([0, 0, 0xFF, 0xFF]));
-    if ip.is_unspecified() && listed == format!("{:032X}:{:04X}", 0, address.port()) {
-        return true; // Every address of both versions.
-    }
-    listed.strip_prefix(&format!("{:016X}{mapped}", 0)).unwrap_or(listed) == v4
+fn ends(local: SocketAddr, remote: SocketAddr) -> Option<String> {
+    let end = |address: SocketAddr| match address.ip() {
+        IpAddr::V4(ip) => {
+            Some(format!("{:08X}:{:04X}", u32::from_ne_bytes(ip.octets()), address.port()))
+        }
+        IpAddr::V6(_) => None,
+    };
+    Some(format!("{} {}", end(local)?, end(remote)?))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{own_uid, uid_of};
+    use std::collections::HashMap;
+
+    use super::{ends, find_owners, own_uid};
 
     #[test]
     #[cfg(target_endian = "little")]
     fn the_user_of_a_socket_is_read_from_the_list_of_the_kernel() {
         let table = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
-   0: 0100007F:1F9B 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 1 1 0
+   0: 0100007F:1F9B 00000000:0000 0A 00000000:00000000 00:00000000 00000000     7        0 1 1 0
    1: 0100007F:1F9B 0100007F:C001 01 00000000:00000000 00:00000000 00000000  1000        0 2 1 0
    2: 0100007F:C001 0100007F:1F9B 01 00000000:00000000 00:00000000 00000000 65534        0 3 1 0
    3: 0000000000000000FFFF00000100007F:C002 0000000000000000FFFF00000100007F:1F9B 01 00000000:00000000 00:00000000 00000000   501        0 4 1 0
+   4: 0100007F:C004 0100007F:1F9B 05 00000000:00000000 00:00000000 00000000     0        0 0 1 0
+   5: 0100007F:C005 0100007F:1F9B 06 00000000:00000000 03:00000F9C 00000000     0        0 0 3 0
+   6: 00000000000000000000000000000000:1F9C 00000000000000000000000000000000:0000 0A 00000000:00000000 00:00000000 00000000     8        0 5 1 0
 ";
         let at = |port: u16| ([127, 0, 0, 1], port).into();
-        assert_eq!(uid_of(table, at(0xC001), at(0x1F9B)), Some(65534));
-        assert_eq!(uid_of(table, at(0xC002), at(0x1F9B)), Some(501));
-        assert_eq!(uid_of(table, at(0xC003), at(0x1F9B)), None);
-        assert_eq!(uid_of(table, at(0xC001), at(0x1F9C)), None);
-        let nobody = ([0, 0, 0, 0], 0).into();
-        assert_eq!(uid_of(table, at(0x1F9B), nobody), Some(0), "the listener");
-        assert_eq!(uid_of("", at(0xC001), at(0x1F9B)), None);
+        let (server, nobody) = (at(0x1F9B), ([0, 0, 0, 0], 0).into());
+        for (local, remote, owner) in [
+            (at(0xC001), server, Some(65534)),
+            (at(0xC002), server, Some(501)),
+            (at(0xC003), server, None),
+            (at(0xC001), at(0x1F9C), None),
+            (at(0xC004), server, None), // Closed by its program, and 0 is nobody's name then.
+            (at(0xC005), server, None),
+            (server, nobody, Some(7)), // The listener.
+            (([0, 0, 0, 0], 0x1F9C).into(), nobody, Some(8)),
+        ] {
+            let ends = ends(local, remote).unwrap();
+            let mut owners = HashMap::from([(ends.clone(), None)]);
+            find_owners(table.as_bytes(), &mut owners).unwrap();
+            assert_eq!(owners[&ends], owner, "{ends}");
+        }
     }
 
     #[test]
