@@ -61,7 +61,7 @@ pub(crate) fn cases() -> Vec<Case> {
             assert_eq!(bench.status_of(&post("/mcp", head, bench.port)), *expected);
         })
     });
-    let others: [Attack; 21] = [
+    let others: [Attack; 23] = [
         ("an_origin_that_is_not_text", |bench| {
             let mut request = post("/mcp", "host: 127.0.0.1:PORT\r\norigin: X\r\n", bench.port);
             let at = request.windows(2).position(|two| two == b"X\r").unwrap();
@@ -250,12 +250,47 @@ pub(crate) fn cases() -> Vec<Case> {
             let took = bench.call();
             assert!(took < Duration::from_secs(1), "{took:?}");
         }),
-        ("two_requests_smuggled_in_one", |bench| {
+        ("a_body_with_two_lengths_is_read_in_one_way", |bench| {
             let port = bench.port;
+            let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}"#;
             let request = format!(
-                "POST /mcp HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\n{JSON}content-length: 4\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\n\r\n"
+                "POST /mcp HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\n{JSON}content-length: 4\r\ntransfer-encoding: chunked\r\n\r\n{:x}\r\n{body}\r\n0\r\n\r\nGET /nowhere HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\nconnection: close\r\n\r\n",
+                body.len()
             );
-            assert!(matches!(bench.status_of(request.as_bytes()), 0 | 400 | 415));
+            let mut stream = bench.connect();
+            stream.write_all(request.as_bytes()).unwrap();
+            let mut answers = String::new();
+            stream.read_to_string(&mut answers).unwrap();
+            let answers: Vec<&str> =
+                answers.split("HTTP/1.1 ").skip(1).map(|answer| &answer[..3]).collect();
+            assert_eq!(answers, ["200"], "what comes behind it is nobody's request");
+        }),
+        ("labels_that_are_too_long_to_be_said_again", |bench| {
+            let long = "x".repeat(1_000_000);
+            for (id, token) in [(&*long, "p"), ("1", &*long)] {
+                let meta = json!({ "progressToken": token });
+                let params = json!({ "name": "read_console", "_meta": meta });
+                let body =
+                    json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params });
+                let request = post_body("/mcp", HOST, bench.port, body.to_string().as_bytes());
+                assert_eq!(bench.status_of(&request), 400);
+            }
+        }),
+        ("heads_without_bodies_keep_no_editor_out", |bench| {
+            bench.end_editor();
+            let head = format!(
+                "POST /mcp HTTP/1.1\r\nhost: 127.0.0.1:{}\r\n{JSON}content-length: 100\r\n\r\n",
+                bench.port
+            );
+            let mut streams: Vec<_> = (0..140).map(|_| bench.connect()).collect();
+            // The first of them have made room for the last.
+            streams
+                .iter_mut()
+                .for_each(|stream| stream.write_all(head.as_bytes()).unwrap_or_default());
+            let began = Instant::now();
+            bench.start_editor();
+            bench.call();
+            assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
         }),
     ];
     heads.chain(others.map(|(name, run)| Case::new(name, run))).collect()

@@ -122,7 +122,7 @@ pub(crate) fn cases() -> Vec<Case> {
     let rows = ROWS.iter().map(|(name, bytes, code)| {
         Case::new(*name, move |bench: &mut Bench| assert_eq!(sends(bench, &bytes()), *code))
     });
-    let others: [Attack; 4] = [
+    let others: [Attack; 5] = [
         ("a_hello_in_a_thousand_pieces_is_understood", |bench| {
             bench.end_editor();
             let hello =
@@ -156,6 +156,15 @@ pub(crate) fn cases() -> Vec<Case> {
             let piece = vec![b' '; 1_000_000];
             for stream in &mut streams {
                 stream.write_all(&frame(0x01, &piece)).unwrap_or_default();
+            }
+        }),
+        ("half_messages_on_sockets_that_give_way", |bench| {
+            let half = frame(0x01, &vec![b' '; 1_040_000]);
+            let mut streams = Vec::new();
+            for _ in 0..80 {
+                let mut stream = open(bench);
+                stream.write_all(&half).unwrap_or_default();
+                streams.push(stream);
             }
         }),
     ];

@@ -5,8 +5,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::agent::HttpAgent;
 use crate::bench::{Bench, figure_of};
 use crate::harness::Server;
+use crate::wire::{accept_job, session};
 use crate::{Attack, Case};
 
 /// What comes back for a line, with whatever came before it.
@@ -31,14 +33,25 @@ const ROWS: &[Row] = &[
     ("a_line_of_many_mebibytes", || "x".repeat(20_000_000), -32600),
     ("arrays_in_arrays_without_end", || format!("{{\"a\":{}", "[".repeat(900_000)), -32600),
     ("a_mebibyte_of_empty_arrays", || format!("{{\"a\":[{}1]}}", "[],".repeat(300_000)), -32600),
+    (
+        "an_id_without_end",
+        || {
+            format!(
+                "{{\"jsonrpc\":\"2.0\",\"id\":\"{}\",\"method\":\"ping\"}}",
+                "x".repeat(900_000)
+            )
+        },
+        -32600,
+    ),
     ("control_signs", || "\u{1b}[2J\u{7}{\"\u{202e}".to_owned(), -32700),
 ];
 
+#[expect(clippy::too_many_lines, reason = "one flat table")]
 pub(crate) fn cases() -> Vec<Case> {
     let rows = ROWS.iter().map(|(name, line, code)| {
         Case::new(*name, move |bench: &mut Bench| assert_eq!(complaint(bench, &line()), *code))
     });
-    let others: [Attack; 4] = [
+    let others: [Attack; 7] = [
         ("an_id_that_is_used_twice_is_answered_once", |bench| {
             let agent = bench.agent.as_mut().unwrap();
             let call = json!({ "name": "read_console", "arguments": {} });
@@ -66,16 +79,58 @@ pub(crate) fn cases() -> Vec<Case> {
                 assert_eq!(agent.outcome(call).unwrap_err()["code"], "ERR_INVALID_PARAMS");
             }
         }),
+        ("ten_thousand_larger_calls_at_once", |bench| {
+            let agent = bench.agent.as_mut().unwrap();
+            let params =
+                json!({ "name": "get_editor_state", "_meta": { "junk": "x".repeat(30_000) } });
+            let calls: Vec<u64> =
+                (0..10_000).map(|_| agent.send("tools/call", params.clone())).collect();
+            calls.into_iter().for_each(|call| drop(agent.outcome(call).unwrap()));
+        }),
+        ("more_calls_that_wait_than_the_queue_takes", |bench| {
+            let mut socket = session(bench, "ready");
+            let agent = bench.agent.as_mut().unwrap();
+            let job = agent.call("run_tests", json!({}));
+            accept_job(&mut socket);
+            let job = agent.outcome(job).unwrap()["job_id"].clone();
+            let wait = json!({ "job_id": job, "wait_ms": 3_000 });
+            let calls: Vec<u64> =
+                (0..5_000).map(|_| agent.call("get_job_status", wait.clone())).collect();
+            let answers: Vec<String> =
+                calls.into_iter().map(|call| agent.answer(call).to_string()).collect();
+            let refused = answers.iter().filter(|answer| answer.contains("ERR_QUEUE_FULL")).count();
+            let told = answers.iter().filter(|answer| answer.contains("running")).count();
+            assert!(refused > 1_000 && told > 0 && refused + told == 5_000, "{refused} {told}");
+        }),
+        ("large_calls_that_wait", |bench| {
+            let _compiling = session(bench, "compiling");
+            let agent = bench.agent.as_mut().unwrap();
+            let large = json!({ "name": "read_console", "_meta": { "junk": "x".repeat(900_000) } });
+            let calls: Vec<u64> =
+                (0..60).map(|_| agent.send("tools/call", large.clone())).collect();
+            let (waiting, refused) = calls.split_at(4); // As many as there is room for.
+            for call in refused {
+                assert_eq!(agent.answer(*call)["error"]["data"]["code"], "ERR_QUEUE_FULL");
+            }
+            waiting.iter().for_each(|call| agent.cancel(*call));
+            agent.run("get_editor_state", json!({})).unwrap();
+        }),
         ("an_agent_that_does_not_read", |_| {
             let mut server = Server::start(&["--stdio"]);
-            server.port();
+            let port = server.port();
             let before = figure_of(&server, "VmRSS:");
             let mut stdin = server.process.stdin.take().unwrap();
             std::thread::spawn(move || {
-                let list = "{\"jsonrpc\":\"2.0\",\"id\":ID,\"method\":\"tools/list\",\"params\":{\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/clientCapabilities\":{}}}}\n";
-                for id in 0..100_000 {
+                let meta = format!(
+                    "{{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/clientCapabilities\":{{}},\"junk\":\"{}\"}}",
+                    "x".repeat(100_000)
+                );
+                for id in 0..10_000 {
+                    let list = format!(
+                        "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/list\",\"params\":{{\"_meta\":{meta}}}}}\n"
+                    );
                     // It ends with the server.
-                    if stdin.write_all(list.replace("ID", &id.to_string()).as_bytes()).is_err() {
+                    if stdin.write_all(list.as_bytes()).is_err() {
                         return;
                     }
                 }
@@ -86,6 +141,9 @@ pub(crate) fn cases() -> Vec<Case> {
             }
             let more = figure_of(&server, "VmHWM:").zip(before).map(|(peak, before)| peak - before);
             assert!(more.is_none_or(|more| more < 32 * 1024), "{more:?} KiB");
+            let began = Instant::now();
+            HttpAgent { port }.run("get_editor_state", &json!({})).unwrap();
+            assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
         }),
     ];
     rows.chain(others.map(|(name, run)| Case::new(name, run))).collect()

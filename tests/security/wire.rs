@@ -1,19 +1,21 @@
 //! What a hostile or broken plugin says, once it is let in.
 
 use std::io::Write as _;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tungstenite::Message;
 
-use crate::bench::{Bench, Socket, dial, say};
+use crate::agent::HttpAgent;
+use crate::bench::{Bench, ODD, Socket, dial, say};
 use crate::{Attack, Case};
 
 /// A session of our own in place of the Editor's.
-fn session(bench: &mut Bench) -> Socket {
+pub(crate) fn session(bench: &mut Bench, state: &str) -> Socket {
     bench.end_editor();
     bench.agent.as_mut().unwrap().wait_for("connected", false);
     let mut socket = dial(bench.port);
-    say(&mut socket, &json!({ "type": "hello", "plugin_version": "1", "state": "ready" }));
+    say(&mut socket, &json!({ "type": "hello", "plugin_version": "1", "state": state }));
     bench.agent.as_mut().unwrap().wait_for("connected", true);
     socket
 }
@@ -31,29 +33,40 @@ fn next(socket: &mut Socket) -> Value {
     }
 }
 
-/// Accepts a job, or tells how it ended.
-fn run_a_job(socket: &mut Socket, long: &str, number: u32) {
-    let frame = next(socket);
-    let id = &frame["request_id"];
-    if frame["type"] == "submit_job" {
-        return say(
-            socket,
-            &json!({
-                "type": "submit_job_result", "request_id": id, "status": "accepted", "job_id": format!("u-{number}"),
-            }),
-        );
-    }
-    let summary = json!({ "total": 1, "passed": 0, "failed": 1, "skipped": 0, "duration_ms": 1 });
-    let failed = json!([{ "name": long, "message": long, "stack_trace": long }]);
-    let result = json!({ "summary": summary, "failed_tests": failed });
+/// Accepts the next job.
+pub(crate) fn accept_job(socket: &mut Socket) {
+    let submitted = next(socket);
+    assert_eq!(submitted["type"], "submit_job");
+    let id = &submitted["request_id"];
+    say(
+        socket,
+        &json!({ "type": "submit_job_result", "request_id": id, "status": "accepted", "job_id": id }),
+    );
+}
+
+/// Says how the next job that is asked for has ended.
+fn end_job(socket: &mut Socket, result: &Value, current: &str) {
+    let asked = next(socket);
+    assert_eq!(asked["type"], "get_job_status");
     say(
         socket,
         &json!({
-            "type": "job_status", "request_id": id, "job_id": frame["job_id"], "state": "failed",
-            "progress": { "done": 1, "total": 1, "current": long }, "result": result,
+            "type": "job_status", "request_id": asked["request_id"], "job_id": asked["job_id"], "state": "failed",
+            "progress": { "done": 1, "total": 1, "current": current }, "result": result,
         }),
     );
 }
+
+/// Twenty jobs and their ends.
+fn run_jobs(bench: &mut Bench, socket: &mut Socket, result: &Value, current: &str) {
+    let agent = bench.agent.as_mut().unwrap();
+    let calls: Vec<u64> = (0..20).map(|_| agent.call("run_tests", json!({}))).collect();
+    calls.iter().for_each(|_| accept_job(socket));
+    calls.iter().for_each(|call| drop(agent.outcome(*call).unwrap()));
+    calls.iter().for_each(|_| end_job(socket, result, current));
+}
+
+const SUMMARY: &str = r#"{"total":1,"passed":0,"failed":1,"skipped":0,"duration_ms":1}"#;
 
 /// Name, text, code of the error that comes back.
 const ROWS: &[(&str, &str, &str)] = &[
@@ -107,19 +120,19 @@ const ROWS: &[(&str, &str, &str)] = &[
 pub(crate) fn cases() -> Vec<Case> {
     let rows = ROWS.iter().map(|(name, text, code)| {
         Case::new(*name, move |bench: &mut Bench| {
-            let mut socket = session(bench);
+            let mut socket = session(bench, "ready");
             socket.send(Message::text(*text)).unwrap();
             assert_eq!(next(&mut socket)["error"]["code"], *code);
         })
     });
-    let others: [Attack; 9] = [
+    let others: [Attack; 11] = [
         ("json_without_bottom", |bench| {
-            let mut socket = session(bench);
+            let mut socket = session(bench, "ready");
             socket.send(Message::text("[".repeat(500_000))).unwrap();
             assert_eq!(next(&mut socket)["error"]["code"], "ERR_INVALID_REQUEST");
         }),
         ("a_mebibyte_of_empty_arrays", |bench| {
-            let mut socket = session(bench);
+            let mut socket = session(bench, "ready");
             let text = format!(
                 r#"{{"type":"pong","protocol_version":1,"x":[{}1]}}"#,
                 "[],".repeat(340_000)
@@ -129,7 +142,7 @@ pub(crate) fn cases() -> Vec<Case> {
             assert_eq!(next(&mut socket)["error"]["code"], "ERR_UNKNOWN_COMMAND");
         }),
         ("a_hundred_thousand_keys", |bench| {
-            let mut socket = session(bench);
+            let mut socket = session(bench, "ready");
             let keys: String = (0..80_000).map(|number| format!("\"{number}\":0,")).collect();
             let text = format!(r#"{{{keys}"type":"pong","protocol_version":1}}"#);
             (0..8).for_each(|_| socket.send(Message::text(text.clone())).unwrap());
@@ -137,8 +150,10 @@ pub(crate) fn cases() -> Vec<Case> {
             assert_eq!(next(&mut socket)["error"]["code"], "ERR_UNKNOWN_COMMAND");
         }),
         ("signs_that_a_terminal_would_obey", |bench| {
-            let mut socket = session(bench);
-            let evil = "\u{1b}[2J\u{7}\r\nERROR forged\u{202e}\u{2066}\u{9b}31m\u{0}";
+            let mut socket = session(bench, "ready");
+            let odd = String::from_iter(ODD);
+            let evil = format!("\u{1b}[2J\u{7}\r\nERROR forged\u{9b}31m\u{0}{odd}");
+            let evil = evil.as_str();
             for kind in ["error", "capability", "shrug", evil] {
                 say(
                     &mut socket,
@@ -166,7 +181,7 @@ pub(crate) fn cases() -> Vec<Case> {
             assert!(!error["message"].to_string().contains("forged"), "{error}");
         }),
         ("an_answer_without_end", |bench| {
-            let mut socket = session(bench);
+            let mut socket = session(bench, "ready");
             let agent = bench.agent.as_mut().unwrap();
             let call = agent.call("read_console", json!({}));
             let execute = next(&mut socket);
@@ -181,7 +196,7 @@ pub(crate) fn cases() -> Vec<Case> {
             assert_eq!(error["details"]["execution_guarantee"], "unknown");
         }),
         ("answers_that_nobody_asked_for", |bench| {
-            let mut socket = session(bench);
+            let mut socket = session(bench, "ready");
             for number in 0..2_000 {
                 say(
                     &mut socket,
@@ -192,7 +207,7 @@ pub(crate) fn cases() -> Vec<Case> {
             assert_eq!(next(&mut socket)["error"]["code"], "ERR_UNKNOWN_COMMAND");
         }),
         ("large_answers_that_nobody_reads", |bench| {
-            let mut socket = session(bench);
+            let mut socket = session(bench, "ready");
             let entries: Vec<Value> = (0..400)
                 .map(|number| json!({ "type": "log", "message": format!("{number} {}", "\"x".repeat(100)) }))
                 .collect();
@@ -223,11 +238,8 @@ pub(crate) fn cases() -> Vec<Case> {
             agent.run("get_editor_state", json!({})).unwrap();
         }),
         ("a_flood_of_unknown_types", |bench| {
-            let mut socket = session(bench);
-            socket
-                .get_mut()
-                .set_write_timeout(Some(std::time::Duration::from_millis(200)))
-                .unwrap();
+            let mut socket = session(bench, "ready");
+            socket.get_mut().set_write_timeout(Some(Duration::from_millis(200))).unwrap();
             for _ in 0..100_000 {
                 let shrug = r#"{"type":"shrug","protocol_version":1}"#;
                 if socket.send(Message::text(shrug)).is_err() {
@@ -236,14 +248,30 @@ pub(crate) fn cases() -> Vec<Case> {
             }
         }),
         ("jobs_with_endless_reports", |bench| {
-            let mut socket = session(bench);
-            let agent = bench.agent.as_mut().unwrap();
+            let mut socket = session(bench, "ready");
             let long = "x".repeat(200_000);
-            for round in 0..3 {
-                let calls: Vec<u64> = (0..20).map(|_| agent.call("run_tests", json!({}))).collect();
-                calls.iter().for_each(|call| drop(agent.outcome(*call).unwrap()));
-                (0..40).for_each(|number| run_a_job(&mut socket, &long, round * 40 + number));
-            }
+            let summary: Value = serde_json::from_str(SUMMARY).unwrap();
+            let failed = json!([{ "name": long, "message": long, "stack_trace": long }]);
+            let result = json!({ "summary": summary, "failed_tests": failed });
+            (0..3).for_each(|_| run_jobs(bench, &mut socket, &result, &long));
+        }),
+        ("jobs_that_end_with_junk", |bench| {
+            let mut socket = session(bench, "ready");
+            let summary: Value = serde_json::from_str(SUMMARY).unwrap();
+            let result = json!({
+                "summary": summary, "failed_tests": [], "failed_tests_left_out": "x", "junk": vec![json!([]); 150_000],
+            });
+            (0..3).for_each(|_| run_jobs(bench, &mut socket, &result, ""));
+        }),
+        ("large_calls_that_wait", |bench| {
+            let _compiling = session(bench, "compiling");
+            let large =
+                json!({ "name": "read_console", "_meta": { "junk": "x".repeat(1_000_000) } });
+            let http = HttpAgent { port: bench.port };
+            let waiting: Vec<_> =
+                (0..60).map(|_| http.send("2025-11-25", "tools/call", &large)).collect();
+            bench.agent.as_mut().unwrap().run("get_editor_state", json!({})).unwrap();
+            drop(waiting);
         }),
     ];
     rows.chain(others.map(|(name, run)| Case::new(name, run))).collect()

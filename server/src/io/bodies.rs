@@ -1,4 +1,4 @@
-//! Bodies of requests: each is bounded, and so is what all of them take together while they come in.
+//! Bodies of requests: each is bounded, and so is what all of them take together until they are answered.
 
 use std::sync::Arc;
 
@@ -13,9 +13,9 @@ use super::doorkeeper::Refusal;
 /// Bytes of one message of an agent: more than any call needs.
 pub const REQUEST_BYTES_MAX: usize = 1024 * 1024;
 /// Every body may have as much; what is more is taken from the common room.
-const FREE: usize = 64 * 1024;
+const FREE: usize = 32 * 1024;
 /// Bytes of the common room.
-const ROOM: usize = 8 * 1024 * 1024;
+const ROOM: usize = 4 * 1024 * 1024;
 
 pub(super) struct Bodies(Arc<Semaphore>);
 
@@ -25,10 +25,13 @@ impl Default for Bodies {
     }
 }
 
+/// What a large body takes of the common room, until this is dropped.
+pub(super) type Held = Option<OwnedSemaphorePermit>;
+
 impl Bodies {
-    pub(super) async fn read(&self, mut body: Incoming) -> Result<Bytes, Refusal> {
+    pub(super) async fn read(&self, mut body: Incoming) -> Result<(Bytes, Held), Refusal> {
         let mut read = BytesMut::new();
-        let mut held: Option<OwnedSemaphorePermit> = None;
+        let mut held: Held = None;
         while let Some(frame) = body.frame().await {
             let broken = |_| (StatusCode::BAD_REQUEST, "the request could not be read");
             let Ok(data) = frame.map_err(broken)?.into_data() else { continue };
@@ -45,7 +48,7 @@ impl Bodies {
             }
             read.extend_from_slice(&data);
         }
-        Ok(read.freeze())
+        Ok((read.freeze(), held))
     }
 
     fn take(&self, bytes: usize) -> Result<OwnedSemaphorePermit, Refusal> {

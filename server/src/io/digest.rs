@@ -75,7 +75,7 @@ struct Told {
 /// `asked`: the arguments of the call, as Unity got them.
 pub(super) fn console(given: Json, asked: &Json) -> Json {
     // Its shape was checked when it came; if that changes, an agent still gets what there is.
-    let Ok(console) = Console::deserialize(&given) else { return given };
+    let Ok(console) = Console::deserialize(&given) else { return bounded(given, LIST_BYTES_MAX) };
     let max = asked.get("max_entries").and_then(Json::as_u64).unwrap_or(u64::MAX);
     let with_traces = asked.get("stack_traces") != Some(&Json::Bool(false));
     let mut rows = fold(console.entries, with_traces).into_iter();
@@ -178,7 +178,8 @@ impl Room {
 struct TestRun {
     summary: Summary,
     failed_tests: Vec<FailedTest>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Counted here, whatever Unity says.
+    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
     failed_tests_left_out: Option<u64>,
 }
 
@@ -201,7 +202,8 @@ struct FailedTest {
 
 /// Failures alone, and how many of them are not listed.
 fn test_run(given: Json) -> Json {
-    let Ok(mut run) = TestRun::deserialize(&given) else { return given };
+    // The core says what is wrong with it.
+    let Ok(mut run) = TestRun::deserialize(&given) else { return bounded(given, TEXT_MAX) };
     let known = run.summary.failed.max(run.failed_tests.len() as u64);
     let mut room = Room::new(FAILED_MAX);
     let shown = |test: FailedTest| FailedTest {
@@ -223,10 +225,7 @@ fn progress(Progress { done, total, current }: &Progress) -> Progress {
 
 /// What Unity said about an error, in its own words.
 fn error(unity: &ErrorBody) -> ErrorBody {
-    let details = unity.details.as_ref().map(|details| match details.to_string() {
-        text if text.len() > TEXT_MAX => json!(cut(&text, TEXT_MAX)),
-        _ => details.clone(),
-    });
+    let details = unity.details.clone().map(|details| bounded(details, TEXT_MAX));
     ErrorBody {
         code: name(&unity.code),
         message: cut(&unity.message, TEXT_MAX),
@@ -258,6 +257,14 @@ pub(super) fn frame(frame: FromUnity) -> FromUnity {
         | FromUnity::Result(ExecuteResult { outcome: ExecuteOutcome::Ok(_), .. })
         | FromUnity::SubmitJobResult(_)
         | FromUnity::CancelResult(_) => frame,
+    }
+}
+
+/// What is too long, as the beginning of its text.
+fn bounded(given: Json, max: usize) -> Json {
+    match given.to_string() {
+        text if text.len() > max => json!(cut(&text, max)),
+        _ => given,
     }
 }
 

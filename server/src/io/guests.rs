@@ -1,5 +1,6 @@
 //! Guests: the connections of the listener. There is room for so many; when it is full, the one that
-//! has been idle longest makes room for the next, so that silent sockets lock nobody out.
+//! has been idle longest makes room for the next, so that silent sockets lock nobody out. Who has not said all of
+//! its request is idle too. Not all of them may be busy at once: a newcomer always finds one that is not.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -13,26 +14,37 @@ pub(super) struct Guests(Arc<Mutex<Seats>>);
 
 struct Seats {
     free: usize,
-    /// Connections without a request, longest idle first.
+    /// Connections that nothing is done for, longest idle first.
     idle: BTreeMap<u64, CancellationToken>,
     /// Grows with every moment a connection becomes idle.
     moments: u64,
+    /// How many more may be busy.
+    hands: usize,
 }
 
 /// One connection; its seat is free again when this is dropped.
 pub(super) struct Guest {
     guests: Guests,
     sent_away: CancellationToken,
-    /// Since when it is idle, if it is.
-    idle_since: Mutex<Option<u64>>,
+    pace: Mutex<Pace>,
 }
 
-/// A request that is being answered; its connection is idle again when this is dropped.
-pub(super) struct Busy(Arc<Guest>);
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pace {
+    /// Since this moment; the next thing to come is the head of a request.
+    Idle(u64),
+    /// The head is there, but not all of the request: as idle as before.
+    Asking(u64),
+    Busy,
+}
+
+/// A request, from its head to the end of its answer; then its connection is idle again.
+pub(super) struct Asking(Arc<Guest>);
 
 impl Guests {
-    pub(super) fn new(max: usize) -> Self {
-        Self(Arc::new(Mutex::new(Seats { free: max, idle: BTreeMap::new(), moments: 0 })))
+    pub(super) fn new(max: usize, busy_max: usize) -> Self {
+        let seats = Seats { free: max, idle: BTreeMap::new(), moments: 0, hands: busy_max };
+        Self(Arc::new(Mutex::new(seats)))
     }
 
     /// `None` if every other connection is busy.
@@ -44,11 +56,10 @@ impl Guests {
         } else {
             seats.free -= 1;
         }
-        drop(seats);
         let sent_away = CancellationToken::new();
-        let guest = Guest { guests: self.clone(), sent_away, idle_since: Mutex::default() };
-        guest.rest();
-        Some(Arc::new(guest))
+        let pace = Mutex::new(Pace::Idle(seats.begin_idle(&sent_away)));
+        drop(seats);
+        Some(Arc::new(Guest { guests: self.clone(), sent_away, pace }))
     }
 
     fn seats(&self) -> MutexGuard<'_, Seats> {
@@ -62,23 +73,46 @@ impl Guest {
         self.sent_away.cancelled().await;
     }
 
-    pub(super) fn work(self: &Arc<Self>) -> Busy {
-        if let Some(moment) = self.idle_since().take() {
-            self.guests.seats().idle.remove(&moment);
+    /// The head of a request is there.
+    pub(super) fn ask(self: &Arc<Self>) -> Asking {
+        let mut pace = self.pace();
+        if let Pace::Idle(moment) = *pace {
+            *pace = Pace::Asking(moment);
         }
-        Busy(self.clone())
+        Asking(self.clone())
     }
 
-    fn rest(&self) {
-        let mut seats = self.guests.seats();
-        seats.moments += 1;
-        let moment = seats.moments;
-        seats.idle.insert(moment, self.sent_away.clone());
-        *self.idle_since() = Some(moment);
+    fn pace(&self) -> MutexGuard<'_, Pace> {
+        self.pace.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Seats {
+    /// The moment it begins.
+    fn begin_idle(&mut self, sent_away: &CancellationToken) -> u64 {
+        self.moments += 1;
+        self.idle.insert(self.moments, sent_away.clone());
+        self.moments
     }
 
-    fn idle_since(&self) -> MutexGuard<'_, Option<u64>> {
-        self.idle_since.lock().unwrap_or_else(PoisonError::into_inner)
+    fn end(&mut self, pace: Pace) {
+        match pace {
+            Pace::Idle(moment) | Pace::Asking(moment) => drop(self.idle.remove(&moment)),
+            Pace::Busy => self.hands += 1,
+        }
+    }
+}
+
+impl Asking {
+    /// The request is whole, and something is done for it. False if too many are busy, or if its seat is gone.
+    pub(super) fn work(&self) -> bool {
+        let (mut seats, mut pace) = (self.0.guests.seats(), self.0.pace());
+        let hands = seats.hands.checked_sub(1).filter(|_| !self.0.sent_away.is_cancelled());
+        let Some(hands) = hands else { return false };
+        seats.end(*pace);
+        seats.hands = hands;
+        *pace = Pace::Busy;
+        true
     }
 }
 
@@ -86,23 +120,25 @@ impl Guest {
 /// no guest any more.
 impl Expecting for Weak<Guest> {
     fn expects_more(&self) -> bool {
-        self.upgrade().is_some_and(|guest| guest.idle_since().is_some())
+        self.upgrade().is_some_and(|guest| matches!(*guest.pace(), Pace::Idle(_)))
     }
 }
 
-impl Drop for Busy {
+impl Drop for Asking {
     fn drop(&mut self) {
-        self.0.rest();
+        let (mut seats, mut pace) = (self.0.guests.seats(), self.0.pace());
+        if !self.0.sent_away.is_cancelled() {
+            seats.end(*pace);
+            *pace = Pace::Idle(seats.begin_idle(&self.0.sent_away));
+        }
     }
 }
 
 impl Drop for Guest {
     fn drop(&mut self) {
-        let moment = self.idle_since().take();
+        let pace = *self.pace();
         let mut seats = self.guests.seats();
-        if let Some(moment) = moment {
-            seats.idle.remove(&moment);
-        }
+        seats.end(pace);
         if !self.sent_away.is_cancelled() {
             seats.free += 1;
         }
@@ -115,13 +151,15 @@ mod tests {
 
     #[test]
     fn the_longest_idle_makes_room_and_the_busy_stay() {
-        let guests = Guests::new(2);
+        let guests = Guests::new(2, 2);
         let first = guests.welcome().unwrap();
         let second = guests.welcome().unwrap();
-        let busy = first.work();
+        let busy = first.ask();
+        assert!(busy.work());
         let third = guests.welcome().unwrap();
         assert!(second.sent_away.is_cancelled() && !first.sent_away.is_cancelled());
-        let also_busy = third.work();
+        let also_busy = third.ask();
+        assert!(also_busy.work());
         assert!(guests.welcome().is_none());
         drop(busy);
         let fourth = guests.welcome().unwrap();
@@ -130,7 +168,26 @@ mod tests {
         let fifth = guests.welcome().unwrap();
         assert!(fourth.sent_away.is_cancelled());
         drop((also_busy, third, fourth, fifth));
-        assert_eq!(guests.seats().free, 2);
-        assert!(guests.seats().idle.is_empty());
+        let seats = guests.seats();
+        assert_eq!((seats.free, seats.hands, seats.idle.len()), (2, 2, 0));
+    }
+
+    #[test]
+    fn half_a_request_keeps_no_seat_and_not_all_are_busy() {
+        let guests = Guests::new(2, 1);
+        let first = guests.welcome().unwrap();
+        let second = guests.welcome().unwrap();
+        let (half, whole) = (first.ask(), second.ask());
+        assert!(whole.work());
+        assert!(!half.work(), "one may be busy");
+        let third = guests.welcome().unwrap();
+        assert!(first.sent_away.is_cancelled() && !second.sent_away.is_cancelled());
+        drop(whole);
+        assert!(!half.work(), "its seat is gone");
+        let asked = third.ask();
+        assert!(asked.work(), "the next one may");
+        drop((asked, half, first, second, third));
+        let seats = guests.seats();
+        assert_eq!((seats.free, seats.hands, seats.idle.len()), (2, 1, 0));
     }
 }

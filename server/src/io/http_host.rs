@@ -29,7 +29,7 @@ use tracing::{debug, warn};
 use super::bodies::{Bodies, REQUEST_BYTES_MAX};
 use super::doorkeeper::Doorkeeper;
 use super::event_loop::CoordinatorHandle;
-use super::guests::{Busy, Guest, Guests};
+use super::guests::{Asking, Guest, Guests};
 use super::mcp_endpoint_adapter::McpEndpointAdapter;
 use super::network::{Accepted, Listener};
 use super::patience::Patient;
@@ -50,6 +50,10 @@ const HEAD_BYTES_MAX: usize = 32 * 1024;
 const HEADERS_MAX: usize = 64;
 /// Connections at once. A plugin's leaves when it becomes a WebSocket: those are bounded by the core.
 const CONNECTIONS_MAX: usize = 128;
+/// Of them, those with a request that is being answered: the door is never blocked.
+const BUSY_MAX: usize = 120;
+/// Sockets of plugins that are being closed; more are dropped.
+const GOODBYES_MAX: usize = 4;
 /// Connections whose owner is not known yet; more wait to be accepted.
 const UNKNOWN_MAX: usize = 64;
 /// How long another user's connection is kept to take its refusal.
@@ -72,6 +76,7 @@ pub struct HttpHost {
     closing: CancellationToken,
     guests: Guests,
     unknown: Arc<Semaphore>,
+    goodbyes: Arc<Semaphore>,
 }
 
 /// What a host needs to know of the server around it.
@@ -104,7 +109,7 @@ impl HttpHost {
             Arc::new(NeverSessionManager::default()),
             config,
         );
-        let guests = Guests::new(CONNECTIONS_MAX);
+        let guests = Guests::new(CONNECTIONS_MAX, BUSY_MAX);
         let unknown = Arc::new(Semaphore::new(UNKNOWN_MAX));
         Self {
             core,
@@ -118,6 +123,7 @@ impl HttpHost {
             closing,
             guests,
             unknown,
+            goodbyes: Arc::new(Semaphore::new(GOODBYES_MAX)),
         }
     }
 
@@ -177,11 +183,11 @@ impl HttpHost {
     {
         let (host, of_request) = (self.clone(), guest.clone());
         let service = service_fn(move |request| {
-            let (host, busy) = (host.clone(), of_request.work());
+            let (host, asking) = (host.clone(), of_request.ask());
             async move {
-                // The connection works until the body is sent.
-                let response = host.answer(request).await;
-                Ok::<_, Infallible>(response.map(|body| keep(body, busy)))
+                let response = host.answer(request, &asking).await;
+                // Until the answer is sent.
+                Ok::<_, Infallible>(response.map(|body| keep(body, asking)))
             }
         });
         let expecting = Arc::downgrade(&guest);
@@ -208,7 +214,7 @@ impl HttpHost {
         }
     }
 
-    async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
+    async fn answer(&self, request: Request<Incoming>, asking: &Asking) -> Response<Body> {
         let (head, body) = request.into_parts();
         if let Err((status, line)) = self.doorkeeper.check(&head) {
             warn!(status = status.as_u16(), path = head.uri.path(), line, "request refused");
@@ -222,20 +228,20 @@ impl HttpHost {
         let request = Request::from_parts(head, body);
         match request.uri().path() {
             "/unity" => self.upgrade(request),
-            "/mcp" => self.speak_mcp(request).await,
+            "/mcp" => self.speak_mcp(request, asking).await,
             "/healthz" if request.method() == Method::GET => self.health().await,
             "/healthz" => not_allowed("GET"),
             _ => text(StatusCode::NOT_FOUND, "try /mcp (MCP), /unity (the plugin) or /healthz"),
         }
     }
 
-    async fn speak_mcp(&self, request: Request<Incoming>) -> Response<Body> {
+    async fn speak_mcp(&self, request: Request<Incoming>, asking: &Asking) -> Response<Body> {
         if request.method() != Method::POST {
             return not_allowed("POST");
         }
         let (head, body) = request.into_parts();
-        let body = match timeout(BODY_MAX, self.bodies.read(body)).await {
-            Ok(Ok(body)) => body,
+        let (body, held) = match timeout(BODY_MAX, self.bodies.read(body)).await {
+            Ok(Ok(read)) => read,
             Ok(Err((status, line))) => return text(status, line),
             Err(_) => {
                 return text(StatusCode::REQUEST_TIMEOUT, "the request did not come in time");
@@ -244,7 +250,11 @@ impl HttpHost {
         if let Err(refused) = json_guard::check(&body) {
             return text(StatusCode::BAD_REQUEST, &refused.to_string());
         }
-        self.mcp.handle(Request::from_parts(head, Full::new(body))).await
+        if !asking.work() {
+            return text(StatusCode::SERVICE_UNAVAILABLE, "too many calls at once; try again");
+        }
+        let response = self.mcp.handle(Request::from_parts(head, Full::new(body))).await;
+        response.map(|body| keep(body, held))
     }
 
     fn upgrade(&self, mut request: Request<Incoming>) -> Response<Body> {
@@ -255,10 +265,12 @@ impl HttpHost {
             return refusal;
         };
         let (core, message_max) = (self.core.clone(), self.message_max);
+        let goodbyes = self.goodbyes.clone();
         self.tasks.spawn(async move {
             match upgraded.await {
                 Ok(stream) => {
-                    unity_bridge_client::serve(TokioIo::new(stream), message_max, core).await;
+                    let stream = TokioIo::new(stream);
+                    unity_bridge_client::serve(stream, message_max, core, &goodbyes).await;
                 }
                 Err(error) => debug!(%error, "a WebSocket upgrade failed"),
             }
@@ -287,10 +299,10 @@ impl HttpHost {
     }
 }
 
-/// Holds on to `busy` as long as the body is there.
-fn keep(body: Body, busy: Busy) -> Body {
+/// Holds on to something as long as the body is there.
+fn keep(body: Body, kept: impl Send + Sync + 'static) -> Body {
     body.map_frame(move |frame| {
-        let _kept = &busy;
+        let _kept = &kept;
         frame
     })
     .boxed()

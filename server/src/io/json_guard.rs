@@ -2,16 +2,21 @@
 
 use std::fmt;
 
-/// More than any call has; a thousandth of what a text of the allowed size can hold.
-const VALUES_MAX: usize = 10_000;
+use protocol::Json;
+
+/// More than any message has, clients' words about themselves included.
+const VALUES_MAX: usize = 1_000;
 /// Deeper than any call lies.
 const DEPTH_MAX: usize = 64;
+/// Bytes of what a request is answered under: every report and every answer says it again.
+const LABEL_MAX: usize = 256;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refused {
     Batch,
     TooMany,
     TooDeep,
+    LongLabel,
 }
 
 impl fmt::Display for Refused {
@@ -20,12 +25,25 @@ impl fmt::Display for Refused {
             Self::Batch => f.write_str("batches are not served; send one message at a time"),
             Self::TooMany => write!(f, "a message may have {VALUES_MAX} values"),
             Self::TooDeep => write!(f, "a message may be {DEPTH_MAX} levels deep"),
+            Self::LongLabel => {
+                write!(f, "the id and the progress token of a request may have {LABEL_MAX} bytes")
+            }
         }
     }
 }
 
-/// Whether it is JSON at all is not looked at.
+/// What is no JSON is let through: the parser says what is wrong with it.
 pub(super) fn check(text: &[u8]) -> Result<(), Refused> {
+    check_size(text)?;
+    let Ok(message) = serde_json::from_slice::<Json>(text) else { return Ok(()) };
+    let labels = ["/id", "/params/_meta/progressToken"].map(|path| message.pointer(path));
+    match labels.into_iter().flatten().all(|label| label.to_string().len() <= LABEL_MAX) {
+        true => Ok(()),
+        false => Err(Refused::LongLabel),
+    }
+}
+
+fn check_size(text: &[u8]) -> Result<(), Refused> {
     if text.trim_ascii_start().first() == Some(&b'[') {
         return Err(Refused::Batch);
     }
@@ -73,11 +91,26 @@ mod tests {
         assert_eq!(check(nested(63).as_bytes()), Ok(()));
         assert_eq!(check(nested(64).as_bytes()), Err(Refused::TooDeep));
         let wide = |values| format!("{{\"a\":[{}0]}}", "0,".repeat(values));
-        assert_eq!(check(wide(9_000).as_bytes()), Ok(()));
-        assert_eq!(check(wide(10_000).as_bytes()), Err(Refused::TooMany));
-        let keys = format!("{{{}\"a\":0}}", "\"a\":0,".repeat(6_000));
+        assert_eq!(check(wide(900).as_bytes()), Ok(()));
+        assert_eq!(check(wide(1_000).as_bytes()), Err(Refused::TooMany));
+        let keys = format!("{{{}\"a\":0}}", "\"a\":0,".repeat(600));
         assert_eq!(check(keys.as_bytes()), Err(Refused::TooMany));
         assert_eq!(check(b" \t\n[{}]"), Err(Refused::Batch));
+    }
+
+    #[test]
+    fn what_is_said_again_with_every_answer_is_short() {
+        let label = |length| "x".repeat(length);
+        for message in [
+            |label| format!(r#"{{"id":"{label}","method":"ping"}}"#),
+            |label| format!(r#"{{"id":1,"params":{{"_meta":{{"progressToken":"{label}"}}}}}}"#),
+            |label| format!(r#"{{"id":["{label}"]}}"#),
+        ] as [fn(String) -> String; 3]
+        {
+            assert_eq!(check(message(label(200)).as_bytes()), Ok(()));
+            assert_eq!(check(message(label(300)).as_bytes()), Err(Refused::LongLabel));
+        }
+        assert_eq!(check(format!(r#"{{"id":1,"params":"{}"}}"#, label(300)).as_bytes()), Ok(()));
     }
 
     #[test]

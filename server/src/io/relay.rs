@@ -36,8 +36,8 @@ const CONNECT_MAX: Duration = Duration::from_secs(1);
 const IDENTIFY_MAX: Duration = Duration::from_secs(1);
 /// More than any answer about health has.
 const HEALTH_BYTES_MAX: usize = 16 * 1024;
-/// More than any answer to a call has.
-const ANSWER_BYTES_MAX: usize = 256 * 1024 * 1024;
+/// More than any report or answer has.
+const ANSWER_BYTES_MAX: usize = 1024 * 1024;
 
 trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
 impl<S: AsyncRead + AsyncWrite + Unpin + Send> Stream for S {}
@@ -253,7 +253,7 @@ async fn read_answer<T: DeserializeOwned>(
         let message: Message<T> = serde_json::from_slice(&body.to_bytes()).ok()?;
         return message.answer();
     }
-    let mut events = SseStream::new(response.into_body());
+    let mut events = SseStream::from_bytes_stream(bounded(response.into_body()));
     while let Ok(Some(Ok(event))) = timeout(SILENCE_MAX, events.next()).await {
         let Some(data) = event.data else { continue };
         let message: Message<T> = serde_json::from_str(&data).ok()?;
@@ -263,6 +263,23 @@ async fn read_answer<T: DeserializeOwned>(
         progress.send(report).await.unwrap_or_default();
     }
     None
+}
+
+/// The bytes of a stream of events, an error in place of an event that is too long to be kept.
+fn bounded(body: Incoming) -> impl futures_util::Stream<Item = io::Result<Bytes>> + Unpin {
+    let mut unfinished = 0;
+    body.into_data_stream().map(move |piece| {
+        let piece = piece.map_err(io::Error::other)?;
+        // An event ends with an empty line.
+        unfinished = match piece.windows(2).rposition(|two| two == b"\n\n") {
+            Some(end) => piece.len() - end,
+            None => unfinished + piece.len(),
+        };
+        if unfinished > ANSWER_BYTES_MAX {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        Ok(piece)
+    })
 }
 
 /// A JSON-RPC message of the holder: progress of the request, or its answer.

@@ -1,28 +1,37 @@
 //! MCP over two byte streams, one JSON-RPC message per line. Every buffer has a bound: an agent that
 //! does not read its answers is not read from, and a line that is too long is refused, not stored.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rmcp::RoleServer;
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorData, GetMeta, JsonRpcMessage,
-    ProtocolVersion, RequestId, ServerJsonRpcMessage,
+    ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, ErrorData, GetMeta,
+    JsonRpcMessage, ProtocolVersion, RequestId, ServerJsonRpcMessage,
 };
 use rmcp::transport::Transport;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
 use super::json_guard;
 use super::line_reader::{Line, LineReader};
+use super::tool_results::protocol_error;
+use crate::coordination::Failure;
 
-/// Answers that may wait for the agent to read them before its next request is read.
-const UNREAD_MAX: usize = 64;
+/// Bytes of answers that may wait for the agent to read them before its next request is read.
+const UNREAD_BYTES_MAX: u32 = 1024 * 1024;
+/// Bytes of requests without an answer: the next one is read when there is room again.
+const OPEN_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// What a request takes beside its bytes.
+const OPEN_BYTES_EACH: usize = 1024;
+/// What is more than this of a request is taken from another room: it is refused if there is none.
+const LARGE: usize = 32 * 1024;
+const LARGE_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Ids of cancelled requests that are remembered.
 const CANCELLED_MAX: usize = 64;
 /// How long an agent that has closed its end is still answered: requests in a pipe end like that.
@@ -38,15 +47,17 @@ pub struct StdioTransport<R, W> {
 }
 
 /// Requests without an answer.
-#[derive(Default)]
 struct OpenRequests {
     ids: Mutex<Ids>,
+    room: Arc<Semaphore>,
+    room_for_large: Arc<Semaphore>,
     changed: Notify,
 }
 
 #[derive(Default)]
 struct Ids {
-    open: HashSet<RequestId>,
+    /// With what they take of both rooms.
+    open: HashMap<RequestId, [OwnedSemaphorePermit; 2]>,
     /// The last that were cancelled: rmcp would answer a request that reuses such an id with what is
     /// left of the cancelled one.
     cancelled: VecDeque<RequestId>,
@@ -67,12 +78,18 @@ where
     /// `left` is cancelled when the agent is gone.
     pub fn new(input: R, output: W, line_max: usize, left: CancellationToken) -> Self {
         let writer = tokio::sync::Mutex::new(output);
-        let output = Output { writer, room: Semaphore::new(UNREAD_MAX), left };
+        let output = Output { writer, room: Semaphore::new(UNREAD_BYTES_MAX as usize), left };
+        let open = OpenRequests {
+            ids: Mutex::default(),
+            room: Arc::new(Semaphore::new(OPEN_BYTES_MAX)),
+            room_for_large: Arc::new(Semaphore::new(LARGE_BYTES_MAX)),
+            changed: Notify::new(),
+        };
         Self {
             lines: LineReader::new(input, line_max),
             line_max,
             begun: false,
-            open: Arc::default(),
+            open: Arc::new(open),
             output: Arc::new(output),
         }
     }
@@ -83,7 +100,7 @@ where
             Line::Whole(line) => line,
             Line::TooLong => {
                 let problem = format!("a message may have {} bytes", self.line_max);
-                self.complain(ErrorData::invalid_request(problem, None));
+                self.complain(ErrorData::invalid_request(problem, None), None);
                 return None;
             }
         };
@@ -92,30 +109,38 @@ where
             return None;
         }
         if let Err(refused) = json_guard::check(text) {
-            self.complain(ErrorData::invalid_request(refused.to_string(), None));
+            self.complain(ErrorData::invalid_request(refused.to_string(), None), None);
             return None;
         }
         match serde_json::from_slice(text) {
-            Ok(message) if self.admit(&message) => Some(message),
+            Ok(message) if self.admit(&message, text.len()) => Some(message),
             Ok(_) => None,
             Err(error) if error.is_data() => {
-                self.complain(ErrorData::invalid_request("not a JSON-RPC message of MCP", None));
+                let problem = "not a JSON-RPC message of MCP";
+                self.complain(ErrorData::invalid_request(problem, None), None);
                 None
             }
             Err(_) => {
-                self.complain(ErrorData::parse_error("not JSON; send one message per line", None));
+                let problem = "not JSON; send one message per line";
+                self.complain(ErrorData::parse_error(problem, None), None);
                 None
             }
         }
     }
 
-    fn admit(&mut self, message: &ClientJsonRpcMessage) -> bool {
+    fn admit(&mut self, message: &ClientJsonRpcMessage, bytes: usize) -> bool {
         match message {
             JsonRpcMessage::Request(request) => {
-                if !self.open.add(&request.id) {
+                if self.open.is_used(&request.id) {
                     // Not under its id: that answer belongs to the request that came first.
                     let problem = format!("request id {} was used before", request.id);
-                    self.complain(ErrorData::invalid_request(problem, None));
+                    self.complain(ErrorData::invalid_request(problem, None), None);
+                    return false;
+                }
+                if !self.open.add(&request.id, bytes) {
+                    let failure = Failure::too_much_unanswered();
+                    let refusal = protocol_error(ErrorCode::INTERNAL_ERROR, &failure);
+                    self.complain(refusal, Some(request.id.clone()));
                     return false;
                 }
                 self.begun |= begins(&request.request);
@@ -135,13 +160,13 @@ where
     }
 
     /// In a task of its own: reading may be dropped at any await, a line must not be cut.
-    fn complain(&self, error: ErrorData) {
+    fn complain(&self, error: ErrorData, id: Option<RequestId>) {
         debug!(%error, "bad input from the agent");
-        let complaint = ServerJsonRpcMessage::error(error, None);
+        let complaint = ServerJsonRpcMessage::error(error, id);
         let output = self.output.clone();
         tokio::spawn(async move {
             // That the agent has left is known to whoever needs to know.
-            output.write(&complaint).await.unwrap_or_default();
+            output.write(complaint).await.unwrap_or_default();
         });
     }
 }
@@ -161,10 +186,24 @@ fn begins(request: &ClientRequest) -> bool {
 }
 
 impl OpenRequests {
-    /// False if the id is in use, or was until it was cancelled.
-    fn add(&self, id: &RequestId) -> bool {
-        let mut ids = self.lock();
-        !ids.cancelled.contains(id) && ids.open.insert(id.clone())
+    /// Whether the id is in use, or was until it was cancelled.
+    fn is_used(&self, id: &RequestId) -> bool {
+        let ids = self.lock();
+        ids.cancelled.contains(id) || ids.open.contains_key(id)
+    }
+
+    /// Until there is room for a request that is not large.
+    async fn has_room(&self) {
+        drop(self.room.acquire_many(permits(LARGE + OPEN_BYTES_EACH)).await);
+    }
+
+    /// False if there is no room for it.
+    fn add(&self, id: &RequestId, bytes: usize) -> bool {
+        let take =
+            |room: &Arc<Semaphore>, bytes| room.clone().try_acquire_many_owned(permits(bytes)).ok();
+        let taken = take(&self.room, bytes.min(LARGE) + OPEN_BYTES_EACH)
+            .zip(take(&self.room_for_large, bytes.saturating_sub(LARGE)));
+        taken.map(|(one, other)| self.lock().open.insert(id.clone(), [one, other])).is_some()
     }
 
     fn remove(&self, id: &RequestId) {
@@ -174,7 +213,7 @@ impl OpenRequests {
 
     fn cancel(&self, id: &RequestId) {
         let mut ids = self.lock();
-        if ids.open.remove(id) {
+        if ids.open.remove(id).is_some() {
             ids.cancelled.push_back(id.clone());
             if ids.cancelled.len() > CANCELLED_MAX {
                 ids.cancelled.pop_front();
@@ -204,30 +243,36 @@ impl OpenRequests {
     }
 }
 
+fn permits(bytes: usize) -> u32 {
+    u32::try_from(bytes).unwrap_or(u32::MAX)
+}
+
 impl<W: AsyncWrite + Unpin> Output<W> {
-    /// Until one more answer may be waiting to be read.
+    /// Until no answer waits for room behind those that are not read.
     async fn has_room(&self) {
         drop(self.room.acquire().await);
     }
 
     /// Whoever has left is not written to: some clients fail at answers that come after their end.
-    async fn write(&self, message: &ServerJsonRpcMessage) -> io::Result<()> {
+    async fn write(&self, message: ServerJsonRpcMessage) -> io::Result<()> {
         if self.left.is_cancelled() {
             return Ok(());
         }
-        let written = self.write_line(message).await;
+        let mut line = serde_json::to_vec(&message)?;
+        drop(message); // What waits to be read is the line alone.
+        line.push(b'\n');
+        let written = self.write_line(&line).await;
         if written.is_err() {
             self.left.cancel();
         }
         written
     }
 
-    async fn write_line(&self, message: &ServerJsonRpcMessage) -> io::Result<()> {
-        let mut line = serde_json::to_vec(message)?;
-        line.push(b'\n');
-        let room = self.room.acquire().await.map_err(io::Error::other)?;
+    async fn write_line(&self, line: &[u8]) -> io::Result<()> {
+        let bytes = permits(line.len()).min(UNREAD_BYTES_MAX);
+        let room = self.room.acquire_many(bytes).await.map_err(io::Error::other)?;
         let mut writer = self.writer.lock().await;
-        writer.write_all(&line).await?;
+        writer.write_all(line).await?;
         writer.flush().await?;
         drop(room);
         Ok(())
@@ -247,13 +292,13 @@ where
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
         let (output, open) = (self.output.clone(), self.open.clone());
         async move {
-            let written = output.write(&message).await;
             let answered = match &message {
-                JsonRpcMessage::Response(response) => Some(&response.id),
-                JsonRpcMessage::Error(error) => error.id.as_ref(),
+                JsonRpcMessage::Response(response) => Some(response.id.clone()),
+                JsonRpcMessage::Error(error) => error.id.clone(),
                 JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
             };
-            if let Some(id) = answered {
+            let written = output.write(message).await;
+            if let Some(id) = &answered {
                 open.remove(id);
             }
             written
@@ -264,9 +309,13 @@ where
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
             let (has_line, ended_at) = (self.lines.has_line(), self.lines.ended_at());
+            let room = async {
+                self.output.has_room().await;
+                self.open.has_room().await;
+            };
             tokio::select! {
                 biased;
-                () = self.output.has_room(), if has_line => {
+                () = room, if has_line => {
                     if let Some(message) = self.take_message() {
                         return Some(message);
                     }

@@ -3,7 +3,7 @@
 
 use protocol::{DecodeError, FromUnity, ToUnity, codec};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use super::digest;
@@ -22,9 +22,13 @@ pub fn frame_of(text: &[u8]) -> Result<FromUnity, DecodeError> {
     codec::decode(text).map(digest::frame)
 }
 
-/// Serves a socket whose upgrade is done, until it is closed.
-pub(super) async fn serve<S>(stream: S, message_max: usize, core: CoordinatorHandle)
-where
+/// Serves a socket whose upgrade is done, until it is closed. There is room for so many goodbyes at once.
+pub(super) async fn serve<S>(
+    stream: S,
+    message_max: usize,
+    core: CoordinatorHandle,
+    goodbyes: &Semaphore,
+) where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     let mut socket = WebSocket::new(stream, message_max).await;
@@ -50,7 +54,7 @@ where
         }
         Ending::Told { code, reason } => {
             give_back.await;
-            socket.say_goodbye(code, reason).await;
+            say_goodbye(socket, code, reason, goodbyes).await;
             closed(ClosedBy::Anyone).await;
         }
         Ending::Refused { code, reason } => {
@@ -58,8 +62,20 @@ where
             let too_large = code == TOO_LARGE;
             let by = if too_large { ClosedBy::FrameTooLarge } else { ClosedBy::Anyone };
             closed(by).await; // Callers need not wait for the goodbye.
-            socket.say_goodbye(code, reason).await;
+            say_goodbye(socket, code, reason, goodbyes).await;
         }
+    }
+}
+
+/// A socket that is being closed still holds what it has read: where there are too many, it is just closed.
+async fn say_goodbye<S: AsyncRead + AsyncWrite + Unpin>(
+    socket: WebSocket<S>,
+    code: u16,
+    reason: &'static str,
+    goodbyes: &Semaphore,
+) {
+    if let Ok(_place) = goodbyes.try_acquire() {
+        socket.say_goodbye(code, reason).await;
     }
 }
 

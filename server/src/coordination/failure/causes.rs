@@ -61,6 +61,12 @@ impl Failure {
         Self::new(ErrorCode::QueueFull, message)
     }
 
+    pub(crate) fn too_much_unanswered() -> Self {
+        let message =
+            "Too many or too large requests have no answer yet; call again when some have one.";
+        Self::new(ErrorCode::QueueFull, message)
+    }
+
     pub(crate) fn too_many_jobs(max: usize) -> Self {
         let message = format!("{max} jobs are queued or running already; wait for one to end.");
         Self::new(ErrorCode::QueueFull, message)

@@ -171,3 +171,15 @@ fn a_test_run_lists_failures_alone_and_not_all_of_them() {
     let unlisted = test_run(run(80, vec![test]));
     assert_eq!(unlisted["failed_tests_left_out"], 79, "Unity itself listed one alone");
 }
+
+#[test]
+fn what_makes_no_sense_is_kept_no_longer_than_what_does() {
+    let junk = json!(vec![json!([]); 100_000]);
+    let mut odd = run(0, Vec::new());
+    odd["failed_tests_left_out"] = json!("x");
+    odd["junk"] = junk.clone();
+    assert_eq!(test_run(odd), test_run(run(0, Vec::new())));
+    assert!(test_run(junk.clone()).as_str().unwrap().starts_with("[[],[],"));
+    assert!(test_run(junk.clone()).to_string().len() < 5_000);
+    assert!(console(junk, &json!({})).to_string().len() < 70_000);
+}
