@@ -3,7 +3,7 @@
 
 #![expect(clippy::panic, reason = "a panic is how a fuzzer is told")]
 
-use hyper::header::{HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN};
+use hyper::header::{AUTHORIZATION, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN};
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Uri};
 use protocol::codec::{Message, decode, encode};
@@ -35,12 +35,22 @@ fn both_ways<M: Message + PartialEq + std::fmt::Debug>(bytes: &[u8]) {
 
 const PORT: u16 = 8_091;
 const ALLOWED: &str = "http://localhost:3000";
+const TOKEN: &str = "0123456789abcdef";
 
 /// Whoever is let in has shown what CONTRACT 11 asks for. The first line is method and target, each other
 /// one a header.
 pub fn guard(bytes: &[u8]) {
     let Some(head) = head(bytes) else { return };
-    if Doorkeeper::new(PORT, vec![ALLOWED.to_owned()], None).check(&head).is_err() {
+    let lets_in = |token| Doorkeeper::new(PORT, vec![ALLOWED.to_owned()], token).check(&head).is_ok();
+    let without_token = lets_in(None);
+    if lets_in(Some(TOKEN)) {
+        assert!(without_token, "a token opened a door");
+        let shown: Vec<&[u8]> =
+            head.headers.get_all(AUTHORIZATION).iter().map(HeaderValue::as_bytes).collect();
+        let is_shown = shown == [format!("Bearer {TOKEN}").as_bytes()];
+        assert!(is_shown || !matches!(head.uri.path(), "/mcp" | "/unity"), "{shown:?} was let in");
+    }
+    if !without_token {
         return;
     }
     let values = |name: &HeaderName| -> Vec<Vec<u8>> {

@@ -1,4 +1,4 @@
-"""What Autobahn found: `judge.py INDEX`. Fails if anything failed or was closed uncleanly."""
+"""What Autobahn found: `judge.py INDEX`. Fails if anything failed, was closed uncleanly, or is missing."""
 
 import json
 import sys
@@ -12,4 +12,4 @@ bad = {number: case for number, case in cases.items() if not {case["behavior"], 
 for number, case in bad.items():
     print(number, case["behavior"], case["behaviorClose"])
 print(f"{len(cases)} cases, {len(bad)} bad")
-sys.exit(bool(bad) or not cases)
+sys.exit(bool(bad) or len(cases) < 266)

@@ -1,7 +1,7 @@
 """Two agents, one Unity that compiles, reloads, drops its socket and floods, for some minutes:
-`soak.py SERVER MOCK_UNITY MINUTES`.
+`soak.py SERVER MOCK_UNITY MINUTES [SEED]`.
 
-What the agents were told is compared with what reached Unity: nothing twice, and nothing that was said not to have run.
+What the agents were told is compared with what reached Unity: nothing twice, and nothing that was said not to have run. The log has one event per line, and nothing that a terminal would obey.
 """
 
 import asyncio
@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 
 SERVER, MOCK_UNITY, MINUTES = sys.argv[1], sys.argv[2], float(sys.argv[3])
+SEED = int(sys.argv[4]) if len(sys.argv) > 4 else random.randrange(10**6)
 
 SCRIPT = """
 - { every: 23s, do: compile 1500ms }
@@ -74,7 +75,7 @@ class Agent:
         word = content["error"]["details"]["execution_guarantee"] if result.get("isError") else "ok"
         code = content["error"]["code"] if result.get("isError") else "ok"
         self.outcomes[code] += 1
-        if tool == "read_console":
+        if tool in ("read_console", "run_tests"):
             assert name not in self.books.told, "answered twice"
             self.books.told[name] = word
         return content
@@ -144,7 +145,14 @@ def descriptors(process):
     return len(list(Path(f"/proc/{process.pid}/fd").iterdir()))
 
 
+def check_log(text):
+    for line in text.splitlines():
+        assert line.isprintable() and line[:2] == "20", f"not one event: {line!r}"
+
+
 async def main():
+    random.seed(SEED)  # Of what agents do; when is up to the machine.
+    print(f"seed {SEED}")
     pipe = asyncio.subprocess.PIPE
     with tempfile.TemporaryDirectory() as scratch:
         script = Path(scratch) / "script.yaml"
@@ -189,9 +197,10 @@ async def main():
         server.stdin.close()
         assert await asyncio.wait_for(server.wait(), 2) == 0
         reading.cancel()
+        check_log(Path(log.name).read_text())
         for agent in agents:
             print(f"{agent.name}: {dict(agent.outcomes)}, the slowest took {agent.worst:.1f} s")
-        print(f"{sum(books.came.values())} requests reached Unity, none twice; {len(books.told)} console calls, no lie")
+        print(f"{sum(books.came.values())} requests reached Unity, none twice; {len(books.told)} calls that Unity runs, no lie")
         print(f"memory: {start} KiB at the start, {peak} at the most, {end} at the end")
         print(f"descriptors: {open_at_start} at the start, {open_at_end} at the end")
         assert peak - start < 32 * 1024 and open_at_end <= open_at_start + 2
