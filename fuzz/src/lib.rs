@@ -41,7 +41,8 @@ const TOKEN: &str = "0123456789abcdef";
 /// one a header.
 pub fn guard(bytes: &[u8]) {
     let Some(head) = head(bytes) else { return };
-    let lets_in = |token| Doorkeeper::new(PORT, vec![ALLOWED.to_owned()], token).check(&head).is_ok();
+    let lets_in =
+        |token| Doorkeeper::new(PORT, vec![ALLOWED.to_owned()], token).check(&head).is_ok();
     let without_token = lets_in(None);
     if lets_in(Some(TOKEN)) {
         assert!(without_token, "a token opened a door");

@@ -26,6 +26,7 @@
 pub mod codec;
 mod from_unity;
 mod ids;
+mod json_size;
 mod printable;
 #[cfg(feature = "schema")]
 pub mod schema;
@@ -40,6 +41,7 @@ pub use from_unity::{
     OfferedTool, OfferedTools, PluginHello, Pong, SubmitJobResult, SubmitStatus,
 };
 pub use ids::{EditorInstanceId, PluginSessionId, RequestId, UnityJobId};
+pub use json_size::JsonSize;
 pub use printable::{printable, printable_json};
 /// A JSON value as data. The core hands it on and looks into it; the codec alone reads and writes it.
 pub use serde_json::{Map, Value as Json};

@@ -87,6 +87,9 @@ fn large_head(declared: u64) -> Vec<u8> {
     head
 }
 
+const HELLO: &[u8] =
+    br#"{"type":"hello","protocol_version":1,"plugin_version":"1","state":"ready"}"#;
+
 /// Name, bytes, code of the close.
 type Row = (&'static str, fn() -> Vec<u8>, u16);
 
@@ -107,14 +110,6 @@ const ROWS: &[Row] = &[
     ("a_frame_over_the_limit", || frame(0x81, &vec![b' '; 1024 * 1024 + 1]), 1009),
     ("a_frame_that_says_it_is_huge", || large_head(1 << 40), 1009),
     ("a_frame_that_says_it_is_impossible", || large_head(u64::MAX), 1009),
-    (
-        "pieces_that_are_too_much_together",
-        || {
-            let piece = vec![b' '; 400_000];
-            [frame(0x01, &piece), frame(0x00, &piece), frame(0x80, &piece)].concat()
-        },
-        1009,
-    ),
     ("a_close_is_answered", || frame(0x88, &1000_u16.to_be_bytes()), 1000),
 ];
 
@@ -122,19 +117,30 @@ pub(crate) fn cases() -> Vec<Case> {
     let rows = ROWS.iter().map(|(name, bytes, code)| {
         Case::new(*name, move |bench: &mut Bench| assert_eq!(sends(bench, &bytes()), *code))
     });
-    let others: [Attack; 5] = [
+    let others: [Attack; 7] = [
         ("a_hello_in_a_thousand_pieces_is_understood", |bench| {
             bench.end_editor();
-            let hello =
-                br#"{"type":"hello","protocol_version":1,"plugin_version":"1","state":"ready"}"#;
-            let mut bytes = frame(0x01, &hello[..1]);
-            hello[1..].iter().for_each(|byte| bytes.extend(frame(0x00, &[*byte])));
+            let mut bytes = frame(0x01, &HELLO[..1]);
+            HELLO[1..].iter().for_each(|byte| bytes.extend(frame(0x00, &[*byte])));
             (0..1_000).for_each(|_| bytes.extend(frame(0x00, b"")));
             bytes.extend(frame(0x89, b"ping"));
             bytes.extend(frame(0x80, b""));
             let mut stream = open(bench);
             stream.write_all(&bytes).unwrap();
             bench.agent.as_mut().unwrap().wait_for("connected", true);
+        }),
+        ("pieces_that_are_too_much_together", |bench| {
+            bench.end_editor();
+            let mut stream = open(bench);
+            stream.write_all(&frame(0x81, HELLO)).unwrap();
+            let piece = vec![b' '; 400_000];
+            let pieces = [frame(0x01, &piece), frame(0x00, &piece), frame(0x80, &piece)].concat();
+            stream.write_all(&pieces).unwrap_or_default();
+            assert_eq!(close_code(&mut stream), 1009);
+        }),
+        ("more_than_a_hello_before_the_hello", |bench| {
+            // It is heard no further, and closed because no hello came.
+            assert_eq!(sends(bench, &frame(0x81, &vec![b' '; 1_000_000])), 1008);
         }),
         ("twenty_thousand_pings", |bench| {
             let mut stream = open(bench);

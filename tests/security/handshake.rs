@@ -33,7 +33,7 @@ pub(crate) fn cases() -> Vec<Case> {
     let heads = HEADS.iter().map(|(name, head, expected)| {
         Case::new(*name, move |bench: &mut Bench| assert_eq!(upgrade(bench, head), *expected))
     });
-    let others: [Attack; 7] = [
+    let others: [Attack; 8] = [
         ("an_upgrade_of_another_path", |bench| {
             let request = format!(
                 "GET /mcp HTTP/1.1\r\nhost: 127.0.0.1:{}\r\nconnection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
@@ -69,6 +69,14 @@ pub(crate) fn cases() -> Vec<Case> {
             assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
             drop(silent);
         }),
+        ("an_editor_that_is_slow_to_say_hello_gets_in_beside_silent_sockets", |bench| {
+            bench.end_editor();
+            let mut socket = dial(bench.port);
+            let silent: Vec<_> = (0..30).map(|_| dial(bench.port)).collect();
+            say(&mut socket, &json!({ "type": "hello", "plugin_version": "1", "state": "ready" }));
+            bench.agent.as_mut().unwrap().wait_for("connected", true);
+            drop(silent);
+        }),
         ("a_socket_without_a_hello_is_closed", |bench| {
             let mut socket = dial(bench.port);
             let began = Instant::now();
@@ -89,7 +97,7 @@ pub(crate) fn cases() -> Vec<Case> {
         ("a_hello_with_endless_names", |bench| {
             bench.end_editor();
             let mut socket = dial(bench.port);
-            let name = "n".repeat(300_000);
+            let name = "n".repeat(50_000);
             say(
                 &mut socket,
                 &json!({

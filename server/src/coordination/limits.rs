@@ -61,7 +61,7 @@ impl Default for Limits {
             jobs_active_max: 1_024,
             submit_timeout: Duration::from_millis(30_000),
             status_timeout: Duration::from_millis(5_000),
-            pending_max: 8,
+            pending_max: 32,
             bad_frames_max: 10,
             abandoned_max: 64,
             progress_first: Duration::from_millis(500),

@@ -80,6 +80,7 @@ pub(super) struct CallLabel {
 
 struct Bridge {
     outbox: mpsc::Sender<Outgoing<ToUnity>>,
+    admitted: CancellationToken,
     dropped: CancellationToken,
 }
 
@@ -113,6 +114,8 @@ impl OpenCall {
 pub(super) struct UnityPort {
     pub(super) id: ConnectionId,
     pub(super) outbox: mpsc::Receiver<Outgoing<ToUnity>>,
+    /// It is the Editor's: the core has said hello.
+    pub(super) admitted: CancellationToken,
     /// The socket did not keep up: it is not waited for.
     pub(super) dropped: CancellationToken,
 }
@@ -144,10 +147,10 @@ impl CoordinatorHandle {
     pub(super) async fn unity_opened(&self) -> UnityPort {
         let on = ConnectionId(self.next_number());
         let (outbox, frames) = mpsc::channel(OUTBOX_MAX);
-        let dropped = CancellationToken::new();
-        let bridge = Bridge { outbox, dropped: dropped.clone() };
+        let (admitted, dropped) = (CancellationToken::new(), CancellationToken::new());
+        let bridge = Bridge { outbox, admitted: admitted.clone(), dropped: dropped.clone() };
         self.deliver(Message::Unity { on, bridge }).await;
-        UnityPort { id: on, outbox: frames, dropped }
+        UnityPort { id: on, outbox: frames, admitted, dropped }
     }
 
     /// How things are; `None` once the loop has ended.
@@ -344,6 +347,9 @@ impl<C: Core> EventLoop<C> {
     /// Gives back what the socket does not take; such a socket is dropped, not waited for.
     fn post(&self, on: ConnectionId, outgoing: Outgoing<ToUnity>) -> Option<Outgoing<ToUnity>> {
         let Some(bridge) = self.bridges.get(&on) else { return Some(outgoing) };
+        if let Outgoing::Say(ToUnity::Hello(_)) = outgoing {
+            bridge.admitted.cancel();
+        }
         let refused = bridge.outbox.try_send(outgoing).err()?;
         bridge.dropped.cancel();
         Some(refused.into_inner())

@@ -10,6 +10,7 @@
 //! | `doorkeeper` | who is let in, by the head of a request |
 //! | `web_socket` | texts over a WebSocket, and its proper end |
 //! | `unity_bridge_client` | a socket of the plugin: texts to frames and back |
+//! | `threshold` | how much a socket may say before it is the Editor's |
 //! | `mcp_endpoint_adapter` | MCP requests to calls, outcomes to MCP results |
 //! | `tool_schemas` | the catalogue as MCP tools |
 //! | `rendering`, `digest` | answers and failures as JSON, and what of Unity's part in them is told |
@@ -35,6 +36,7 @@ pub(crate) mod relay;
 pub mod rendering;
 pub mod stdio_transport;
 pub(crate) mod task_view;
+mod threshold;
 mod tool_results;
 mod tool_schemas;
 mod transition_log;

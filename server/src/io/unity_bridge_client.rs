@@ -1,13 +1,14 @@
 //! UnityBridgeClient: one socket of the plugin. Texts become frames and frames texts; what they mean
 //! is not known here.
 
-use protocol::{DecodeError, FromUnity, ToUnity, codec};
+use protocol::{DecodeError, FromUnity, JsonSize, ToUnity, codec};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Semaphore, mpsc};
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use super::digest;
 use super::event_loop::{CoordinatorHandle, UnityPort};
+use super::threshold::Threshold;
 use super::web_socket::{Ending, Outgoing, Spoken, TOO_LARGE, WebSocket};
 use crate::coordination::{ClosedBy, ConnectionId, Event};
 
@@ -17,8 +18,18 @@ impl Spoken for ToUnity {
     }
 }
 
+/// Every frame may have so many values.
+const VALUES_MAX: usize = 100_000;
+/// A larger frame may have more, but not more densely than this: what is denser takes fifty times its size to read.
+const BYTES_PER_VALUE: usize = 10;
+
 /// What the core is told of a text of the plugin.
 pub fn frame_of(text: &[u8]) -> Result<FromUnity, DecodeError> {
+    let values_max = VALUES_MAX.max(text.len() / BYTES_PER_VALUE);
+    if JsonSize::of(text).values > values_max {
+        let problem = format!("a frame of this size may have {values_max} values");
+        return Err(DecodeError::NotJson { problem });
+    }
     codec::decode(text).map(digest::frame)
 }
 
@@ -31,8 +42,8 @@ pub(super) async fn serve<S>(
 ) where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    let mut socket = WebSocket::new(stream, message_max).await;
-    let UnityPort { id, mut outbox, dropped } = core.unity_opened().await;
+    let UnityPort { id, mut outbox, admitted, dropped } = core.unity_opened().await;
+    let mut socket = WebSocket::new(Threshold::new(stream, admitted), message_max).await;
     let received =
         |text: Utf8Bytes| core.tell(Event::UnityFrame { on: id, frame: frame_of(text.as_bytes()) });
     let ending = tokio::select! {
@@ -90,5 +101,25 @@ async fn give_back(
         if let Outgoing::Say(frame) = outgoing {
             core.tell(Event::UnityNotSent { on, frame }).await;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::{DecodeError, FromUnity};
+
+    use super::frame_of;
+
+    fn pong_with(values: usize, value: &str) -> Result<FromUnity, DecodeError> {
+        let junk = vec![value; values].join(",");
+        frame_of(format!(r#"{{"type":"pong","protocol_version":1,"junk":[{junk}]}}"#).as_bytes())
+    }
+
+    #[test]
+    fn a_frame_may_have_many_values_and_a_large_one_more() {
+        assert!(pong_with(99_000, "1").is_ok());
+        let refused = pong_with(101_000, "1").unwrap_err();
+        assert!(refused.to_string().contains("may have 100000 values"), "{refused}");
+        assert!(pong_with(200_000, r#""a test that failed""#).is_ok());
     }
 }

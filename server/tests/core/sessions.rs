@@ -102,23 +102,15 @@ fn whatever_comes_before_hello_is_refused_and_the_socket_closed() {
 
 #[test]
 fn the_oldest_socket_without_hello_gives_way_when_there_are_too_many() {
-    check(
-        r#"
-        0 open 1
-        1 open 2
-        2 open 3
-        3 open 4
-        4 open 5
-        5 open 6
-        6 open 7
-        7 open 8
-        8 open 9
+    let thirty_two: String = (1..=32).map(|socket| format!("0 open {socket}\n")).collect();
+    let script = r#"
+        8 open 33
         -> 8 unity 1 close 1008 too many sockets without a hello
-        9 unity 9 hello {"plugin_version":"1.0.0","state":"ready"}
+        9 unity 33 hello {"plugin_version":"1.0.0","state":"ready"}
         10 call 1 get_editor_state
         -> 10 call 1 ok server=Ready editor=Some(Ready) connected=true seq=Some(0) waiting=None queue=0 running=None plugin=Some("1.0.0")
-    "#,
-    );
+    "#;
+    check(&(thirty_two + script));
 }
 
 #[test]
