@@ -25,6 +25,8 @@ use crate::coordination::Failure;
 
 /// Bytes of answers that may wait for the agent to read them before its next request is read.
 const UNREAD_BYTES_MAX: u32 = 1024 * 1024;
+/// What an answer takes beside its bytes.
+const UNREAD_BYTES_EACH: usize = 4 * 1024;
 /// Bytes of requests without an answer: the next one is read when there is room again.
 const OPEN_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// What a request takes beside its bytes.
@@ -61,6 +63,8 @@ struct Ids {
     /// The last that were cancelled: rmcp would answer a request that reuses such an id with what is
     /// left of the cancelled one.
     cancelled: VecDeque<RequestId>,
+    /// Complaints that are not written yet.
+    complaints: usize,
 }
 
 struct Output<W> {
@@ -163,10 +167,13 @@ where
     fn complain(&self, error: ErrorData, id: Option<RequestId>) {
         debug!(%error, "bad input from the agent");
         let complaint = ServerJsonRpcMessage::error(error, id);
-        let output = self.output.clone();
+        let (output, open) = (self.output.clone(), self.open.clone());
+        open.lock().complaints += 1;
         tokio::spawn(async move {
             // That the agent has left is known to whoever needs to know.
             output.write(complaint).await.unwrap_or_default();
+            open.lock().complaints -= 1;
+            open.changed.notify_waiters();
         });
     }
 }
@@ -183,6 +190,13 @@ fn begins(request: &ClientRequest) -> bool {
     !probe
         && meta.missing_required_keys(&ProtocolVersion::V_2026_07_28).is_empty()
         && version.is_some_and(|version| ProtocolVersion::KNOWN_VERSIONS.contains(&version))
+}
+
+impl Ids {
+    /// Whether everything is answered.
+    fn is_empty(&self) -> bool {
+        self.open.is_empty() && self.complaints == 0
+    }
 }
 
 impl OpenRequests {
@@ -231,7 +245,7 @@ impl OpenRequests {
     async fn all_answered(&self) {
         loop {
             let changed = self.changed.notified();
-            if self.lock().open.is_empty() {
+            if self.lock().is_empty() {
                 return;
             }
             changed.await;
@@ -269,7 +283,7 @@ impl<W: AsyncWrite + Unpin> Output<W> {
     }
 
     async fn write_line(&self, line: &[u8]) -> io::Result<()> {
-        let bytes = permits(line.len()).min(UNREAD_BYTES_MAX);
+        let bytes = permits(line.len() + UNREAD_BYTES_EACH).min(UNREAD_BYTES_MAX);
         let room = self.room.acquire_many(bytes).await.map_err(io::Error::other)?;
         let mut writer = self.writer.lock().await;
         writer.write_all(line).await?;
