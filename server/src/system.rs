@@ -176,14 +176,14 @@ pub fn random_boot() -> io::Result<Boot> {
     Boot::new(&name).ok_or_else(|| io::Error::other("a name of the wrong form"))
 }
 
-/// Whether the other end of a connection belongs to the user this process runs as.
+/// Whether the other end of a connection belongs to the user this process runs as; `None` if it has gone.
 #[cfg(target_os = "linux")]
-async fn peer_is_same_user(peer: SocketAddr, ours: SocketAddr) -> bool {
+async fn peer_is_same_user(peer: SocketAddr, ours: SocketAddr) -> Option<bool> {
     linux::peer_is_same_user(peer, ours).await
 }
 
 /// Only Linux tells without special rights who owns a socket; elsewhere every local user is let in.
 #[cfg(not(target_os = "linux"))]
-async fn peer_is_same_user(_peer: SocketAddr, _ours: SocketAddr) -> bool {
-    true
+async fn peer_is_same_user(_peer: SocketAddr, _ours: SocketAddr) -> Option<bool> {
+    Some(true)
 }

@@ -287,7 +287,7 @@ impl Listener for Door {
     async fn accept(&mut self) -> io::Result<Accepted<Stream>> {
         let (end, wire) = next(&mut self.arrivals).await;
         let stream = Wiretap::http(end, self.machine.place(wire));
-        Ok(Accepted { stream, same_user: Box::pin(std::future::ready(true)) })
+        Ok(Accepted { stream, same_user: Box::pin(std::future::ready(Some(true))) })
     }
 }
 

@@ -213,7 +213,7 @@ impl Listener for Door {
         let (stream, from) = self.listener.accept().await?;
         let place = self.machine.place(self.machine.wire_from(from));
         let stream = Wiretap::http(stream, place);
-        Ok(Accepted { stream, same_user: Box::pin(std::future::ready(true)) })
+        Ok(Accepted { stream, same_user: Box::pin(std::future::ready(Some(true))) })
     }
 }
 

@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::agent::{HttpAgent, StdioAgent};
+use crate::bench::say;
 use crate::harness::{Scratch, Server, run};
+use crate::wire::{next, session};
 use crate::{Attack, Case};
 
 const TOKEN_FILE: &str = "UNITY_MCP_TOKEN_FILE";
@@ -25,7 +27,8 @@ pub(crate) fn squat(port: u16) {
     let listener = loop {
         match TcpListener::bind(("127.0.0.1", port)) {
             Ok(listener) => break listener,
-            Err(error) => assert!(began.elapsed() < SQUAT_TIME * 5, "{error}"),
+            Err(_) if began.elapsed() > SQUAT_TIME => return,
+            Err(_) => {}
         }
     };
     listener.set_nonblocking(true).unwrap();
@@ -68,6 +71,40 @@ fn call(port: u16, line: &str) -> u16 {
         "host: 127.0.0.1:{port}\r\ncontent-type: application/json\r\naccept: application/json, text/event-stream\r\n{line}mcp-test: 1"
     );
     HttpAgent { port }.raw("POST /mcp HTTP/1.1", &head, &body.to_string()).status
+}
+
+/// A server that requires the token ends, and another user takes its port while agents are relayed to it. False
+/// if that user did not get it.
+#[cfg(target_os = "linux")]
+fn let_another_user_take_the_port() -> bool {
+    let scratch = Scratch::new("squatter");
+    // Where that user can run it.
+    let (file, program) = (scratch.0.join("token"), scratch.0.join("squatter"));
+    std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    let Some(mut squatter) = of_another_user(&program) else { return true };
+    let with_token = |command: &mut Command| {
+        command.env(TOKEN_FILE, &file);
+    };
+    let mut first = Server::start_with(&["--port", "0", "--require-token"], with_token);
+    let port = first.port().to_string();
+    let mut second = Server::start_with(&["--stdio", "--port", &port], with_token);
+    let mut agent = StdioAgent::new(&mut second);
+    second.wait_for_line("calls are relayed");
+    agent.run("get_editor_state", json!({})).unwrap();
+    let mut squatter = squatter.env(SQUAT, &port).spawn().unwrap();
+    drop(first);
+    let mut shown = String::new();
+    let mut seen = std::io::BufReader::new(squatter.stdout.take().unwrap());
+    std::io::BufRead::read_line(&mut seen, &mut shown).unwrap();
+    let began = Instant::now();
+    while began.elapsed() < SQUAT_TIME {
+        agent.run("get_editor_state", json!({})).unwrap_or_default();
+    }
+    squatter.wait().unwrap();
+    seen.read_to_string(&mut shown).unwrap();
+    assert!(!shown.to_ascii_lowercase().contains("authorization"), "{shown}");
+    assert!(!shown.contains("POST /mcp"), "{shown}");
+    shown.starts_with("squatting")
 }
 
 #[expect(clippy::too_many_lines, reason = "one flat table")]
@@ -145,45 +182,32 @@ pub(crate) fn cases() -> Vec<Case> {
                 "POST /mcp HTTP/1.1\\r\\nhost: 127.0.0.1:{port}\\r\\ncontent-type: application/json\\r\\naccept: application/json, text/event-stream\\r\\ncontent-length: {}\\r\\n\\r\\n{body}GET / HTTP/1.1\\r\\n",
                 body.len()
             );
+            let mut socket = session(bench, "ready");
             bench.server.signal("-STOP"); // It looks when the other is gone.
             let said = shell_of_another_user(&format!(
                 "exec 3<>/dev/tcp/127.0.0.1/{port}; printf '{request}' >&3; exec 3>&-; sleep 0.3" // Then the kernel has forgotten whose it was.
             ));
             bench.server.signal("-CONT");
-            if said.is_some() {
-                bench.server.wait_for_line("a connection of another user was refused");
+            if said.is_none() {
+                return;
+            }
+            for _ in 0..5 {
+                let call = HttpAgent { port }.call("read_console", &json!({}));
+                let execute = next(&mut socket);
+                assert_eq!(execute["type"], "execute", "nothing else reached Unity");
+                let (id, result) =
+                    (&execute["request_id"], json!({ "entries": [], "truncated": false }));
+                say(
+                    &mut socket,
+                    &json!({ "type": "result", "request_id": id, "status": "ok", "result": result }),
+                );
+                call.read();
             }
         }),
         #[cfg(target_os = "linux")]
         ("another_user_who_takes_the_port_is_shown_nothing", |_| {
-            let scratch = Scratch::new("squatter");
-            // Where that user can run it.
-            let (file, program) = (scratch.0.join("token"), scratch.0.join("squatter"));
-            std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
-            let Some(mut squatter) = of_another_user(&program) else { return };
-            let with_token = |command: &mut Command| {
-                command.env(TOKEN_FILE, &file);
-            };
-            let mut first = Server::start_with(&["--port", "0", "--require-token"], with_token);
-            let port = first.port().to_string();
-            let mut second = Server::start_with(&["--stdio", "--port", &port], with_token);
-            let mut agent = StdioAgent::new(&mut second);
-            second.wait_for_line("calls are relayed");
-            agent.run("get_editor_state", json!({})).unwrap();
-            let mut squatter = squatter.env(SQUAT, &port).spawn().unwrap();
-            drop(first);
-            let mut seen = std::io::BufReader::new(squatter.stdout.take().unwrap());
-            let mut shown = String::new();
-            std::io::BufRead::read_line(&mut seen, &mut shown).unwrap();
-            assert_eq!(shown, "squatting\n");
-            let began = Instant::now();
-            while began.elapsed() < SQUAT_TIME {
-                agent.run("get_editor_state", json!({})).unwrap_or_default();
-            }
-            squatter.wait().unwrap();
-            seen.read_to_string(&mut shown).unwrap();
-            assert!(!shown.to_ascii_lowercase().contains("authorization"), "{shown}");
-            assert!(!shown.contains("POST /mcp"), "{shown}");
+            // Sometimes the relay itself gets the port first.
+            assert!((0..5).any(|_| let_another_user_take_the_port()));
         }),
         ("a_flood_of_refusals_does_not_fill_the_log", |bench| {
             let requests = "GET /mcp HTTP/1.1\r\nhost: evil.com\r\n\r\n".repeat(100);

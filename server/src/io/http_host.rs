@@ -165,14 +165,18 @@ impl HttpHost {
             let Accepted { stream, same_user } = accepted;
             let same_user = same_user.await;
             drop(place);
-            if !same_user {
-                warn!("a connection of another user was refused");
-                refuse(stream).await;
-                return;
-            }
-            match self.guests.welcome() {
-                Some(guest) => self.converse(stream, guest).await,
-                None => warn!(max = CONNECTIONS_MAX, "all connections are busy: one was dropped"),
+            match same_user {
+                Some(true) => match self.guests.welcome() {
+                    Some(guest) => self.converse(stream, guest).await,
+                    None => {
+                        warn!(max = CONNECTIONS_MAX, "all connections are busy: one was dropped");
+                    }
+                },
+                Some(false) => {
+                    warn!("a connection of another user was refused");
+                    refuse(stream).await;
+                }
+                None => debug!("a connection was closed before anybody knew whose it was"),
             }
         });
     }

@@ -32,6 +32,7 @@ pub trait Listener: Send + 'static {
 
 pub struct Accepted<S> {
     pub stream: S,
-    /// Whether the other end belongs to the user this process runs as, as far as can be known.
-    pub same_user: BoxFuture<'static, bool>,
+    /// Whether the other end belongs to the user this process runs as, as far as can be known; `None` if it has
+    /// gone.
+    pub same_user: BoxFuture<'static, Option<bool>>,
 }

@@ -26,16 +26,16 @@ struct Question {
     same_user: oneshot::Sender<Option<bool>>,
 }
 
-/// A peer that the kernel does not list (any more) is nobody to serve. Without the lists nobody can say.
-pub(super) async fn peer_is_same_user(peer: SocketAddr, ours: SocketAddr) -> bool {
-    ask(peer, ours).await == Some(true)
+/// `None` if the peer has gone. Without the lists nobody can say.
+pub(super) async fn peer_is_same_user(peer: SocketAddr, ours: SocketAddr) -> Option<bool> {
+    ask(peer, ours).await
 }
 
 /// Whether what we have dialled is ours. As long as it has not accepted, the connection belongs to nobody and
-/// ends with the listener.
+/// ends with its listener: in this order, so that it is the listener that was looked up.
 pub(super) async fn dialled_is_same_user(ours: SocketAddr, there: SocketAddr) -> bool {
-    let owner = ask(there, ours).await;
-    owner.or(ask_listener(there.port()).await) == Some(true)
+    let listener = ask_listener(there.port()).await;
+    ask(there, ours).await.or(listener) == Some(true)
 }
 
 /// One that is not listed may have gone.
