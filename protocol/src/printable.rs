@@ -1,18 +1,21 @@
 //! Text from a peer, made fit for a log line, a terminal or an error message.
 
-/// At most `max` characters of `text` with control characters and direction marks escaped.
+/// At most `max` characters: `text` with control characters, direction marks and what is not seen escaped.
 pub fn printable(text: &str, max: usize) -> String {
     let mut clean = String::new();
-    for (count, character) in text.chars().enumerate() {
-        if count == max {
+    let mut left = max;
+    for character in text.chars() {
+        let shown = if character.is_control() || is_hidden(character) {
+            character.escape_unicode().to_string()
+        } else {
+            character.to_string()
+        };
+        let Some(rest) = left.checked_sub(shown.chars().count()) else {
             clean.push('…');
             break;
-        }
-        if character.is_control() || is_hidden(character) {
-            clean.extend(character.escape_unicode());
-        } else {
-            clean.push(character);
-        }
+        };
+        clean.push_str(&shown);
+        left = rest;
     }
     clean
 }
@@ -31,12 +34,19 @@ pub fn printable_json(json: &str) -> String {
     clean
 }
 
-/// Characters that change how the text around them is shown, or that hide text.
+/// Characters that change how the text around them is shown, or that hide text: what Unicode calls a format
+/// character or default ignorable, and the ends of lines.
 fn is_hidden(character: char) -> bool {
     matches!(
         character,
         '\u{00AD}'
+            | '\u{034F}'
+            | '\u{0600}'..='\u{0605}'
             | '\u{061C}'
+            | '\u{06DD}'
+            | '\u{070F}'
+            | '\u{0890}'..='\u{0891}'
+            | '\u{08E2}'
             | '\u{115F}'..='\u{1160}'
             | '\u{17B4}'..='\u{17B5}'
             | '\u{180B}'..='\u{180F}'
@@ -44,9 +54,15 @@ fn is_hidden(character: char) -> bool {
             | '\u{2028}'..='\u{202E}'
             | '\u{2060}'..='\u{206F}'
             | '\u{3164}'
+            | '\u{FE00}'..='\u{FE0F}'
             | '\u{FEFF}'
             | '\u{FFA0}'
-            | '\u{FFF9}'..='\u{FFFB}'
+            | '\u{FFF0}'..='\u{FFFB}'
+            | '\u{110BD}'
+            | '\u{110CD}'
+            | '\u{13430}'..='\u{1343F}'
+            | '\u{1BCA0}'..='\u{1BCA3}'
+            | '\u{1D173}'..='\u{1D17A}'
             | '\u{E0000}'..='\u{E0FFF}'
     )
 }
@@ -60,9 +76,13 @@ mod tests {
         assert_eq!(printable("a\u{1b}[31m\nb", 40), "a\\u{1b}[31m\\u{a}b");
         assert_eq!(printable("x\u{202E}y\u{2066}\u{9b}", 40), "x\\u{202e}y\\u{2066}\\u{9b}");
         assert_eq!(printable("a\u{ad}\u{3164}\u{e0100}b", 40), "a\\u{ad}\\u{3164}\\u{e0100}b");
+        assert_eq!(printable("\u{34f}\u{fe0f}\u{1d173}", 40), "\\u{34f}\\u{fe0f}\\u{1d173}");
         assert_eq!(printable("日本語", 3), "日本語");
         assert_eq!(printable("日本語", 2), "日本…");
         assert_eq!(printable("", 0), "");
+        assert_eq!(printable("a\u{1b}b", 8), "a\\u{1b}b");
+        assert_eq!(printable("a\u{1b}b", 7), "a\\u{1b}…", "what is escaped takes room too");
+        assert_eq!(printable("a\u{1b}b", 6), "a…");
     }
 
     #[test]

@@ -4,7 +4,8 @@
 mod flags;
 
 use std::fmt;
-use std::io::ErrorKind;
+use std::fs::File;
+use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -19,6 +20,8 @@ pub use flags::{SettingFlag, setting_flags};
 pub const DEFAULT_FILE: &str = "unity-mcp.server.json";
 
 const SCHEMA_VERSION: u64 = 1;
+/// Bytes of the file that are read.
+const FILE_BYTES_MAX: u64 = 1024 * 1024;
 
 /// What was typed: the text of each flag that was given.
 #[derive(Clone, Debug, Default)]
@@ -219,13 +222,20 @@ struct ConfigFile {
     fields: Map<String, Json>,
 }
 
+/// Not more than any configuration has: the name may lead anywhere.
+fn read_bounded(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    File::open(path)?.take(FILE_BYTES_MAX).read_to_end(&mut text)?;
+    Ok(text)
+}
+
 /// `None` if there is no file and nobody asked for one.
 fn read_file(flags: &RawFlags, directory: &Path) -> Result<Option<ConfigFile>, ConfigError> {
     let path = match &flags.config {
         Some(path) => directory.join(path),
         None => directory.join(DEFAULT_FILE),
     };
-    let text = match std::fs::read(&path) {
+    let text = match read_bounded(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound && flags.config.is_none() => {
             return Ok(None);

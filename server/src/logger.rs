@@ -6,8 +6,9 @@
 
 use std::fmt;
 use std::io::{self, Write as _};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use protocol::{Json, Map, printable};
@@ -20,9 +21,10 @@ use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
 use tracing_subscriber::registry::Registry;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-/// Lines that wait for stderr.
+/// Lines that wait for stderr, and their bytes.
 const WAITING_MAX: usize = 1_024;
-/// Lines at once, and per second in the long run.
+const WAITING_BYTES_MAX: usize = 1024 * 1024;
+/// Lines at once, and per second in the long run. One that is longer than a kilobyte counts as several.
 const BURST_MAX: f64 = 1_000.0;
 const PER_SECOND: f64 = 100.0;
 /// Characters of one text in a line.
@@ -51,9 +53,11 @@ enum Item {
 pub fn start(level: Level, format: Format) -> Logger {
     let (lines, waiting) = sync_channel(WAITING_MAX);
     let (done, written) = sync_channel(1);
-    std::thread::spawn(move || write_lines(&waiting, &done));
+    let bytes = Arc::new(AtomicUsize::new(0));
+    let written_bytes = bytes.clone();
+    std::thread::spawn(move || write_lines(&waiting, &written_bytes, &done));
     let ration = Mutex::new(Ration::new(Instant::now()));
-    let layer = Lines { format, lines: lines.clone(), ration };
+    let layer = Lines { format, lines: lines.clone(), bytes, ration };
     // rmcp warns of every error it answers with, and shows payloads below that.
     let targets = Targets::new().with_default(LevelFilter::ERROR).with_target("unity_mcp", level);
     Registry::default().with(layer.with_filter(targets)).init();
@@ -71,11 +75,14 @@ impl Drop for Logger {
     }
 }
 
-fn write_lines(waiting: &Receiver<Item>, done: &SyncSender<()>) {
+fn write_lines(waiting: &Receiver<Item>, bytes: &AtomicUsize, done: &SyncSender<()>) {
     for item in waiting {
         match item {
-            // A log that cannot be written must not hurt a call.
-            Item::Line(line) => io::stderr().write_all(line.as_bytes()).unwrap_or_default(),
+            Item::Line(line) => {
+                // A log that cannot be written must not hurt a call.
+                io::stderr().write_all(line.as_bytes()).unwrap_or_default();
+                bytes.fetch_sub(line.len(), Ordering::Relaxed);
+            }
             Item::End => done.send(()).unwrap_or_default(),
         }
     }
@@ -84,6 +91,8 @@ fn write_lines(waiting: &Receiver<Item>, done: &SyncSender<()>) {
 struct Lines {
     format: Format,
     lines: SyncSender<Item>,
+    /// Of the lines that wait.
+    bytes: Arc<AtomicUsize>,
     ration: Mutex<Ration>,
 }
 
@@ -98,12 +107,13 @@ impl<S: Subscriber> Layer<S> for Lines {
         }
         let mut fields = Fields { message: String::new(), rest: Map::new() };
         event.record(&mut fields);
-        self.write(level, &fields);
+        ration.pay_for(self.write(level, &fields));
     }
 }
 
 impl Lines {
-    fn write(&self, level: Level, fields: &Fields) {
+    /// How many bytes it has.
+    fn write(&self, level: Level, fields: &Fields) -> usize {
         let mut time = String::new();
         // Writing to a String does not fail.
         SystemTime.format_time(&mut Writer::new(&mut time)).unwrap_or_default();
@@ -111,8 +121,13 @@ impl Lines {
             Format::Text => text_line(&time, level, fields),
             Format::Json => json_line(&time, level, fields),
         };
+        let length = line.len();
         // A full channel means that nobody reads: the line is lost, the server goes on.
-        self.lines.try_send(Item::Line(line)).unwrap_or_default();
+        let room = self.bytes.fetch_add(length, Ordering::Relaxed) < WAITING_BYTES_MAX;
+        if !room || self.lines.try_send(Item::Line(line)).is_err() {
+            self.bytes.fetch_sub(length, Ordering::Relaxed);
+        }
+        length
     }
 }
 
@@ -204,6 +219,12 @@ impl Ration {
         self.lines -= 1.0;
         Some(std::mem::take(&mut self.left_out))
     }
+
+    /// A long line counts as several.
+    fn pay_for(&mut self, bytes: usize) {
+        let kilobytes = u32::try_from(bytes / 1_000).unwrap_or(u32::MAX);
+        self.lines -= f64::from(kilobytes);
+    }
 }
 
 #[cfg(test)]
@@ -224,6 +245,9 @@ mod tests {
         assert_eq!(ration.take(start + Duration::from_millis(500)), Some(4_000));
         let taken = (0..5_000).filter(|_| ration.take(start + Duration::from_secs(1)).is_some());
         assert_eq!(taken.count(), 99);
+        let mut ration = Ration::new(start);
+        let long = std::iter::from_fn(|| ration.take(start).map(|_| ration.pay_for(9_999)));
+        assert_eq!(long.count(), 100);
     }
 
     #[test]

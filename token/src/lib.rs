@@ -81,19 +81,23 @@ fn read_from(file: &Path) -> io::Result<Option<String>> {
 fn create_at(file: &Path) -> io::Result<String> {
     let mut bytes = [0; BYTES];
     getrandom::fill(&mut bytes).map_err(io::Error::other)?;
-    let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let token = hexadecimal(&bytes);
     if let Some(directory) = file.parent() {
         system::create_directory(directory)?;
     }
-    // Whole when it is first seen: another program of this user may look for it in this moment.
-    let draft = file.with_extension(format!("{}.new", std::process::id()));
-    if fs::exists(&draft)? {
-        fs::remove_file(&draft)?; // Of a program that had our number before, and was stopped in the middle.
-    }
+    // Whole when it is first seen: another program of this user may look for it in this moment. Its name is nobody
+    // else's: several containers with one home have the same numbers for their processes.
+    let mut name = [0; 8];
+    getrandom::fill(&mut name).map_err(io::Error::other)?;
+    let draft = file.with_extension(format!("{}.new", hexadecimal(&name)));
     system::write_new(&draft, format!("{token}\n").as_bytes())?;
     let linked = fs::hard_link(&draft, file);
     fs::remove_file(&draft)?;
     linked.map(|()| token)
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn named(file: &Path, problem: &str) -> io::Error {
@@ -169,14 +173,11 @@ mod tests {
         let scratch = Scratch::new("made");
         let file = scratch.0.join("below/token");
         assert_eq!(read_from(&file).unwrap(), None);
-        let left_over = file.with_extension(format!("{}.new", std::process::id()));
-        fs::create_dir_all(left_over.parent().unwrap()).unwrap();
-        fs::write(&left_over, "half a tok").unwrap();
         let token = create_at(&file).unwrap();
-        assert!(!fs::exists(left_over).unwrap());
         assert_eq!(token.len(), 64);
         assert_eq!(read_from(&file).unwrap(), Some(token));
         assert_eq!(create_at(&file).unwrap_err().kind(), std::io::ErrorKind::AlreadyExists);
+        assert_eq!(fs::read_dir(file.parent().unwrap()).unwrap().count(), 1, "no draft is left");
     }
 
     #[test]
