@@ -3,29 +3,35 @@
 /// Of what is no JSON it says something, and the parser says what is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JsonSize {
-    /// Never less than the values and keys there are, and hardly more.
-    pub values: usize,
+    /// What it takes when it is parsed, in values: texts beside, it is never much more. A list begins with room
+    /// for four, and a map with a node that has room for eleven keys and values.
+    pub weight: usize,
     pub depth: usize,
 }
 
 impl JsonSize {
     pub fn of(text: &[u8]) -> Self {
-        let (mut depth, mut deepest, mut values) = (0_usize, 0_usize, 1_usize);
+        let (mut depth, mut deepest, mut weight) = (0_usize, 0_usize, 1_usize);
         let mut signs = text.iter();
         while let Some(sign) = signs.next() {
+            weight += match sign {
+                b'{' => 20,
+                b'[' => 4,
+                b':' => 3,
+                b',' => 2,
+                _ => 0,
+            };
             match sign {
                 b'"' => skip_string(&mut signs),
                 b'[' | b'{' => {
                     depth += 1;
-                    values += 1;
                     deepest = deepest.max(depth);
                 }
                 b']' | b'}' => depth = depth.saturating_sub(1),
-                b',' | b':' => values += 1,
                 _ => {}
             }
         }
-        Self { values, depth: deepest }
+        Self { weight, depth: deepest }
     }
 }
 
@@ -45,22 +51,22 @@ mod tests {
     use super::JsonSize;
 
     fn size(text: &str) -> (usize, usize) {
-        let JsonSize { values, depth } = JsonSize::of(text.as_bytes());
-        (values, depth)
+        let JsonSize { weight, depth } = JsonSize::of(text.as_bytes());
+        (weight, depth)
     }
 
     #[test]
-    fn values_keys_and_levels_are_counted() {
+    fn lists_and_maps_weigh_what_they_take_and_levels_are_counted() {
         assert_eq!(size("7"), (1, 0));
-        assert_eq!(size(r#"{"a":[1,2,{}]}"#), (7, 3));
-        assert_eq!(size(&format!("[{}0]", "[],".repeat(1_000))), (2_002, 2));
+        assert_eq!(size(r#"{"a":[1,2,{}]}"#), (1 + 20 + 3 + 4 + 2 + 2 + 20, 3));
+        assert_eq!(size(&format!("[{}0]", "[],".repeat(1_000))), (6_005, 2));
     }
 
     #[test]
     fn signs_inside_of_texts_do_not_count() {
         let text = format!(r#"{{"a":"{}\"{}"}}"#, "[".repeat(100), ",".repeat(20_000));
-        assert_eq!(size(&text), (3, 1));
-        assert_eq!(size(r#"{"a":"\\","b":"never ends"#), (5, 1));
+        assert_eq!(size(&text), (24, 1));
+        assert_eq!(size(r#"{"a":"\\","b":"never ends"#), (29, 1));
         assert_eq!(size("]]]}}"), (1, 0));
     }
 }

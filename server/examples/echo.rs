@@ -3,6 +3,7 @@
 
 use std::convert::Infallible;
 use std::error::Error;
+use std::future::pending;
 
 use http_body_util::Empty;
 use hyper::body::{Bytes, Incoming};
@@ -60,7 +61,7 @@ where
             answers.send(answer).await.unwrap_or_default();
         }
     };
-    match socket.exchange(received, &mut outbox).await {
+    match socket.exchange(received, &mut outbox, pending()).await {
         Ending::Gone | Ending::Late(_) => {}
         Ending::Told { code, reason } | Ending::Refused { code, reason } => {
             socket.say_goodbye(code, reason).await;

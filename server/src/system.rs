@@ -19,6 +19,8 @@ impl Network for Loopback {
     type Listener = TcpListener;
 
     async fn bind(&self, port: u16) -> io::Result<TcpListener> {
+        #[cfg(target_os = "linux")]
+        linux::own_user();
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
         warn_of_a_namesake(Listener::port(&listener)).await;
         Ok(listener)
@@ -60,11 +62,12 @@ impl Listener for TcpListener {
     }
 
     async fn accept(&mut self) -> io::Result<Accepted<TcpStream>> {
+        let ours = self.local_addr()?;
         let (stream, peer) = Self::accept(self).await?;
         // Without it every answer waits 40 ms for an acknowledgement. A peer that has gone already
         // has no use for it.
         stream.set_nodelay(true).unwrap_or_default();
-        let same_user = Box::pin(peer_is_same_user(peer, stream.local_addr()?));
+        let same_user = Box::pin(peer_is_same_user(peer, ours));
         Ok(Accepted { stream, same_user })
     }
 }

@@ -4,7 +4,7 @@ use std::net::TcpListener;
 
 use serde_json::{Value, json};
 
-use crate::agent::{StdioAgent, brief, message_of, outcome};
+use crate::agent::{HttpAgent, StdioAgent, brief, message_of, outcome};
 use crate::harness::Server;
 use crate::plugin::{Plugin, console};
 
@@ -82,6 +82,39 @@ fn a_first_one_that_stops_in_order_answers_what_was_relayed_to_it() {
     assert_eq!(server.port(), port);
     let state = agent.run("get_editor_state", json!({})).unwrap();
     assert_eq!(state["server_state"], "waiting_editor");
+}
+
+/// Accepts the next job; those before it are running.
+fn accept_next_job(plugin: &mut Plugin) {
+    let mut asked = plugin.next();
+    while asked["type"] != "submit_job" {
+        plugin.job_status(&asked, json!({ "state": "running" }));
+        asked = plugin.next();
+    }
+    plugin.accept_job(&asked, asked["request_id"].as_str().unwrap());
+}
+
+#[test]
+fn a_holder_that_takes_no_more_calls_is_not_taken_for_one_that_has_gone() {
+    let mut first = Server::start(&["--stdio"]);
+    let port = first.port();
+    let mut plugin = Plugin::ready(port);
+    let (mut server, mut agent) = second(port);
+    server.wait_for_line("calls are relayed");
+    let job = agent.run("run_tests", json!({})).unwrap()["job_id"].clone();
+    accept_next_job(&mut plugin);
+    let http = HttpAgent { port };
+    let mut busy = Vec::new();
+    while http.call("get_editor_state", &json!({})).read().status == 200 {
+        busy.push(http.call("run_tests", &json!({ "wait_ms": 60_000 })));
+        accept_next_job(&mut plugin);
+    }
+    // The job is known there, and must not be called unknown here.
+    let error = agent.run("get_job_status", json!({ "job_id": job })).unwrap_err();
+    assert_eq!(brief(&error), "ERR_QUEUE_FULL not_executed");
+    drop(busy);
+    while http.call("get_editor_state", &json!({})).read().status != 200 {}
+    assert_eq!(agent.run("get_editor_state", json!({})).unwrap()["server_state"], "ready");
 }
 
 #[test]

@@ -15,8 +15,9 @@ use crate::agent::{HttpAgent, StdioAgent};
 use crate::harness::{PATIENCE, Server};
 
 /// Signs that change how others are shown, or that are not seen. They stand in what attacks say.
-pub(crate) const ODD: [char; 16] = [
+pub(crate) const ODD: [char; 19] = [
     '\u{ad}',
+    '\u{34f}',
     '\u{61c}',
     '\u{180e}',
     '\u{200b}',
@@ -29,7 +30,9 @@ pub(crate) const ODD: [char; 16] = [
     '\u{2066}',
     '\u{2069}',
     '\u{3164}',
+    '\u{fe0f}',
     '\u{feff}',
+    '\u{1d173}',
     '\u{e0041}',
     '\u{e0100}',
 ];
@@ -37,7 +40,7 @@ pub(crate) const ODD: [char; 16] = [
 /// What an attack may take beyond what the program had at its start.
 const MEMORY_MAX_KIB: u64 = 32 * 1024;
 /// And what of that it may keep for the next one.
-const KEPT_MAX_KIB: u64 = 24 * 1024;
+const KEPT_MAX_KIB: u64 = 12 * 1024;
 /// How long a call may take when the attack is over.
 const CALL_MAX: Duration = Duration::from_secs(1);
 /// How long descriptors may take to come back: a connection that is not read is given up after 30 seconds.
@@ -93,6 +96,19 @@ impl Bench {
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream.set_write_timeout(Some(PATIENCE)).unwrap();
         stream
+    }
+
+    /// One of which the kernel keeps as little as it can: what is not read stays in the server.
+    pub(crate) fn connect_narrowly(&self) -> TcpStream {
+        let socket =
+            socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+        socket.set_recv_buffer_size(2_048).unwrap();
+        #[cfg(target_os = "linux")]
+        socket.set_tcp_mss(200).unwrap();
+        socket.connect(&std::net::SocketAddr::from(([127, 0, 0, 1], self.port)).into()).unwrap();
+        socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        socket.set_write_timeout(Some(PATIENCE)).unwrap();
+        socket.into()
     }
 
     /// Sends bytes as they are; the status of the answer, 0 if the connection was closed without one.
@@ -175,7 +191,7 @@ impl Bench {
         figure_of(&self.server, name)
     }
 
-    fn count_descriptors(&self) -> Option<usize> {
+    pub(crate) fn count_descriptors(&self) -> Option<usize> {
         Some(std::fs::read_dir(format!("/proc/{}/fd", self.server.process.id())).ok()?.count())
     }
 }

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::bench::{Bench, status};
+use crate::bench::{Bench, say, status};
+use crate::wire::{large_job, next, session};
 use crate::{Attack, Case};
 
 const JSON: &str =
@@ -61,7 +62,7 @@ pub(crate) fn cases() -> Vec<Case> {
             assert_eq!(bench.status_of(&post("/mcp", head, bench.port)), *expected);
         })
     });
-    let others: [Attack; 23] = [
+    let others: [Attack; 25] = [
         ("an_origin_that_is_not_text", |bench| {
             let mut request = post("/mcp", "host: 127.0.0.1:PORT\r\norigin: X\r\n", bench.port);
             let at = request.windows(2).position(|two| two == b"X\r").unwrap();
@@ -242,13 +243,51 @@ pub(crate) fn cases() -> Vec<Case> {
                 bench.port,
                 body.len()
             );
-            let mut streams: Vec<_> = (0..40).map(|_| bench.connect()).collect();
+            let mut streams: Vec<_> = (0..40).map(|_| bench.connect_narrowly()).collect();
             for stream in &mut streams {
                 stream.set_write_timeout(Some(Duration::from_millis(100))).unwrap();
                 while stream.write_all(request.as_bytes()).is_ok() {}
             }
             let took = bench.call();
             assert!(took < Duration::from_secs(1), "{took:?}");
+        }),
+        ("large_answers_that_nobody_reads", |bench| {
+            let mut socket = session(bench, "ready");
+            let arguments = json!({ "job_id": large_job(bench.port, &mut socket) });
+            let call = json!({ "name": "get_job_status", "arguments": arguments });
+            let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call });
+            let request = post_body("/mcp", HOST, bench.port, body.to_string().as_bytes());
+            let mut streams: Vec<_> = (0..128).map(|_| bench.connect_narrowly()).collect();
+            streams.iter_mut().for_each(|stream| stream.write_all(&request).unwrap());
+            // Until the server has begun with all that it takes at once.
+            streams.iter().rev().take(60).for_each(|stream| assert!(stream.peek(&mut [0]).is_ok()));
+            bench.agent.as_mut().unwrap().run("get_editor_state", json!({})).unwrap();
+        }),
+        ("calls_whose_agents_have_left_do_not_wait_behind_a_byte_too_many", |bench| {
+            let mut socket = session(bench, "compiling");
+            let call = json!({ "name": "run_tests", "arguments": {} });
+            let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call });
+            let mut request = post_body("/mcp", HOST, bench.port, body.to_string().as_bytes());
+            request.push(b'G'); // As if another request began.
+            let streams: Vec<_> = (0..10)
+                .map(|_| {
+                    let mut stream = bench.connect();
+                    stream.write_all(&request).unwrap();
+                    stream
+                })
+                .collect();
+            let agent = bench.agent.as_mut().unwrap();
+            agent.wait_for("queue_length", 10);
+            drop(streams);
+            let began = Instant::now();
+            agent.wait_for("queue_length", 0);
+            assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+            say(&mut socket, &json!({ "type": "editor_status", "state": "ready", "seq": 1 }));
+            agent.wait_for("editor_state", "ready");
+            let call = agent.call("read_console", json!({}));
+            let execute = next(&mut socket);
+            assert_eq!(execute["type"], "execute", "nothing else reached Unity");
+            agent.cancel(call);
         }),
         ("a_body_with_two_lengths_is_read_in_one_way", |bench| {
             let port = bench.port;

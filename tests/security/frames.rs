@@ -9,7 +9,10 @@ use crate::{Attack, Case};
 
 /// A socket whose upgrade is done.
 fn open(bench: &Bench) -> TcpStream {
-    let mut stream = bench.connect();
+    upgrade(bench, bench.connect())
+}
+
+fn upgrade(bench: &Bench, mut stream: TcpStream) -> TcpStream {
     write!(
         stream,
         "GET /unity HTTP/1.1\r\nhost: 127.0.0.1:{}\r\nconnection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
@@ -113,11 +116,12 @@ const ROWS: &[Row] = &[
     ("a_close_is_answered", || frame(0x88, &1000_u16.to_be_bytes()), 1000),
 ];
 
+#[expect(clippy::too_many_lines, reason = "one flat table")]
 pub(crate) fn cases() -> Vec<Case> {
     let rows = ROWS.iter().map(|(name, bytes, code)| {
         Case::new(*name, move |bench: &mut Bench| assert_eq!(sends(bench, &bytes()), *code))
     });
-    let others: [Attack; 7] = [
+    let others: [Attack; 11] = [
         ("a_hello_in_a_thousand_pieces_is_understood", |bench| {
             bench.end_editor();
             let mut bytes = frame(0x01, &HELLO[..1]);
@@ -140,7 +144,26 @@ pub(crate) fn cases() -> Vec<Case> {
         }),
         ("more_than_a_hello_before_the_hello", |bench| {
             // It is heard no further, and closed because no hello came.
-            assert_eq!(sends(bench, &frame(0x81, &vec![b' '; 1_000_000])), 1008);
+            let mut stream = open(bench);
+            stream.write_all(&frame(0x81, &vec![b' '; 1_000_000])).unwrap_or_default();
+            assert_eq!(close_code(&mut stream), 1008);
+            stream.write_all(&frame(0x88, b"")).unwrap();
+            assert_eq!(stream.read(&mut [0]).unwrap(), 0, "a proper end, and no reset");
+        }),
+        ("sockets_that_are_being_closed_do_not_take_the_editors_goodbye", |bench| {
+            bench.end_editor();
+            let mut editor = open(bench);
+            editor.write_all(&frame(0x81, HELLO)).unwrap();
+            bench.agent.as_mut().unwrap().wait_for("connected", true);
+            let binary = frame(0x82, b"x");
+            let mut strangers: Vec<_> = (0..4).map(|_| open(bench)).collect();
+            for stranger in &mut strangers {
+                stranger.write_all(&binary).unwrap();
+                assert_eq!(close_code(stranger), 1003);
+            }
+            editor.write_all(&binary).unwrap();
+            assert_eq!(close_code(&mut editor), 1003);
+            drop(strangers);
         }),
         ("twenty_thousand_pings", |bench| {
             let mut stream = open(bench);
@@ -163,6 +186,52 @@ pub(crate) fn cases() -> Vec<Case> {
             for stream in &mut streams {
                 stream.write_all(&frame(0x01, &piece)).unwrap_or_default();
             }
+        }),
+        ("small_maps_on_many_sockets_without_a_hello", |bench| {
+            let junk = format!("[{}0]", r#"{"":0},"#.repeat(18_000));
+            let text = format!(
+                r#"{{"type":"result","protocol_version":1,"request_id":"r","status":"ok","result":{junk}}}"#
+            );
+            let whole = frame(0x81, text.as_bytes());
+            let (last, most) = whole.split_last().unwrap();
+            let mut streams: Vec<_> = (0..32).map(|_| open(bench)).collect();
+            streams.iter_mut().for_each(|stream| stream.write_all(most).unwrap());
+            streams.iter_mut().for_each(|stream| stream.write_all(&[*last]).unwrap_or_default());
+            streams
+                .iter_mut()
+                .for_each(|stream| while stream.read(&mut [0]).is_ok_and(|read| read > 0) {});
+        }),
+        ("sockets_that_are_closed_and_do_not_read", |bench| {
+            let pings = frame(0x89, &[b'p'; 125]).repeat(800);
+            let half = frame(0x01, &vec![b' '; 100_000]);
+            let mut streams = Vec::new();
+            for _ in 0..300 {
+                let mut stream = upgrade(bench, bench.connect_narrowly());
+                stream.set_write_timeout(Some(Duration::from_millis(100))).unwrap();
+                stream.write_all(&pings).unwrap_or_default();
+                stream.write_all(&frame(0x81, b"nonsense")).unwrap_or_default();
+                stream.write_all(&half).unwrap_or_default();
+                streams.push(stream);
+            }
+            assert!(bench.count_descriptors().is_none_or(|open| open < 120));
+        }),
+        ("an_editor_that_comes_again_and_again_and_does_not_read", |bench| {
+            bench.end_editor();
+            let pings = frame(0x89, &[b'p'; 125]).repeat(3_000);
+            let half = frame(0x01, &vec![b' '; 1_000_000]);
+            let mut streams = Vec::new();
+            for attempt in 1..=60 {
+                let hello = format!(
+                    r#"{{"type":"hello","protocol_version":1,"plugin_version":"1","state":"ready","editor_instance_id":"again","connect_attempt_seq":{attempt}}}"#
+                );
+                let mut stream = upgrade(bench, bench.connect_narrowly());
+                stream.set_write_timeout(Some(Duration::from_millis(100))).unwrap();
+                stream.write_all(&frame(0x81, hello.as_bytes())).unwrap();
+                stream.write_all(&pings).unwrap_or_default();
+                stream.write_all(&half).unwrap_or_default();
+                streams.push(stream);
+            }
+            assert!(bench.count_descriptors().is_none_or(|open| open < 60));
         }),
         ("half_messages_on_sockets_that_give_way", |bench| {
             let half = frame(0x01, &vec![b' '; 1_040_000]);

@@ -45,21 +45,35 @@ pub(crate) fn squat(port: u16) {
     }
 }
 
-/// A program run by somebody else; only root can do that.
+/// A program run by somebody else, for which it takes root, or sudo that asks for no password.
 #[cfg(target_os = "linux")]
-fn of_another_user(program: &std::path::Path) -> Option<Command> {
+fn of_another_user(program: impl AsRef<std::ffi::OsStr>) -> Option<Command> {
+    use std::os::unix::fs::MetadataExt as _;
     use std::os::unix::process::CommandExt as _;
 
-    let mut command = Command::new(program);
-    command.current_dir("/").uid(65_534).stdout(Stdio::piped());
-    let is_root = std::fs::metadata("/proc/self").unwrap();
-    (std::os::unix::fs::MetadataExt::uid(&is_root) == 0).then_some(command)
+    const NOBODY: u32 = 65_534;
+    let mut command = Command::new("env");
+    if std::fs::metadata("/proc/self").unwrap().uid() == 0 {
+        command.uid(NOBODY);
+    } else if Command::new("sudo")
+        .args(["-n", "true"])
+        .output()
+        .is_ok_and(|tried| tried.status.success())
+    {
+        command = Command::new("sudo");
+        command.args(["-n", "-u", &format!("#{NOBODY}"), "env"]);
+    } else {
+        eprintln!("NOT TRIED: nobody here can run a program as another user");
+        return None;
+    }
+    command.arg(program).current_dir("/").stdout(Stdio::piped());
+    Some(command)
 }
 
 /// What the shell of another user gets, if there can be one.
 #[cfg(target_os = "linux")]
 fn shell_of_another_user(script: &str) -> Option<String> {
-    let mut shell = of_another_user("bash".as_ref())?;
+    let mut shell = of_another_user("bash")?;
     let output = shell.args(["-c", script]).output().unwrap();
     Some(String::from_utf8_lossy(&output.stdout).into_owned())
 }
@@ -81,7 +95,8 @@ fn let_another_user_take_the_port() -> bool {
     // Where that user can run it.
     let (file, program) = (scratch.0.join("token"), scratch.0.join("squatter"));
     std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
-    let Some(mut squatter) = of_another_user(&program) else { return true };
+    let squat =
+        |port: &str| Some(of_another_user(format!("{SQUAT}={port}"))?.arg(&program).spawn());
     let with_token = |command: &mut Command| {
         command.env(TOKEN_FILE, &file);
     };
@@ -91,7 +106,8 @@ fn let_another_user_take_the_port() -> bool {
     let mut agent = StdioAgent::new(&mut second);
     second.wait_for_line("calls are relayed");
     agent.run("get_editor_state", json!({})).unwrap();
-    let mut squatter = squatter.env(SQUAT, &port).spawn().unwrap();
+    let Some(squatter) = squat(&port) else { return true };
+    let mut squatter = squatter.unwrap();
     drop(first);
     let mut shown = String::new();
     let mut seen = std::io::BufReader::new(squatter.stdout.take().unwrap());
@@ -202,6 +218,29 @@ pub(crate) fn cases() -> Vec<Case> {
                     &json!({ "type": "result", "request_id": id, "status": "ok", "result": result }),
                 );
                 call.read();
+            }
+        }),
+        #[cfg(target_os = "linux")]
+        ("another_user_is_not_let_in_when_the_last_descriptor_is_taken", |bench| {
+            let pid = bench.server.process.id().to_string();
+            let limit = |files: usize| {
+                let tool = Command::new("prlimit")
+                    .args(["--pid", &pid, &format!("--nofile={files}:")])
+                    .status();
+                assert!(tool.unwrap().success());
+            };
+            let port = bench.port;
+            let taken = |number: &usize| {
+                std::fs::symlink_metadata(format!("/proc/{pid}/fd/{number}")).is_ok()
+            };
+            for _ in 0..3 {
+                // One for the connection, and none for the list of whose it is.
+                limit((0..).filter(|number| !taken(number)).nth(1).unwrap());
+                let said = shell_of_another_user(&format!(
+                    "exec 3<>/dev/tcp/127.0.0.1/{port}; printf 'GET /healthz HTTP/1.1\\r\\nhost: 127.0.0.1:{port}\\r\\n\\r\\n' >&3; timeout 2 cat <&3"
+                ));
+                limit(1_024);
+                assert!(!said.unwrap_or_default().contains("instance_id"));
             }
         }),
         #[cfg(target_os = "linux")]

@@ -1,14 +1,15 @@
 //! A careless or hostile agent on stdin.
 
 use std::io::Write;
+use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::agent::HttpAgent;
-use crate::bench::{Bench, figure_of};
+use crate::bench::{Bench, dial, figure_of, say};
 use crate::harness::Server;
-use crate::wire::{accept_job, session};
+use crate::wire::{accept_job, large_job, session};
 use crate::{Attack, Case};
 
 /// What comes back for a line, with whatever came before it.
@@ -51,7 +52,7 @@ pub(crate) fn cases() -> Vec<Case> {
     let rows = ROWS.iter().map(|(name, line, code)| {
         Case::new(*name, move |bench: &mut Bench| assert_eq!(complaint(bench, &line()), *code))
     });
-    let others: [Attack; 7] = [
+    let others: [Attack; 8] = [
         ("an_id_that_is_used_twice_is_answered_once", |bench| {
             let agent = bench.agent.as_mut().unwrap();
             let call = json!({ "name": "read_console", "arguments": {} });
@@ -120,34 +121,52 @@ pub(crate) fn cases() -> Vec<Case> {
             let large = meta.replace("JUNK", &"x".repeat(100_000));
             let list =
                 "{\"jsonrpc\":\"2.0\",\"id\":ID,\"method\":\"tools/list\",\"params\":{META}}\n";
-            unread(list.replace("META", meta));
-            unread(list.replace("META", &large));
             let ping = "{\"jsonrpc\":\"2.0\",\"id\":ID,\"method\":\"ping\",\"params\":{META}}\n";
-            unread(format!("{}nonsense\n", ping.replace("META", meta)));
+            for text in [
+                list.replace("META", meta),
+                list.replace("META", &large),
+                format!("{}nonsense\n", ping.replace("META", meta)),
+            ] {
+                unread(Server::start(&["--stdio"]), text);
+            }
+        }),
+        ("large_answers_that_nobody_reads", |_| {
+            let mut server = Server::start(&["--stdio"]);
+            let port = server.port();
+            let mut socket = dial(port);
+            say(&mut socket, &json!({ "type": "hello", "plugin_version": "1", "state": "ready" }));
+            let job = large_job(port, &mut socket);
+            unread(
+                server,
+                format!(
+                    "{{\"jsonrpc\":\"2.0\",\"id\":ID,\"method\":\"tools/call\",\"params\":{{\"name\":\"get_job_status\",\"arguments\":{{\"job_id\":{job}}},\"_meta\":{{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/clientCapabilities\":{{}}}}}}}}\n"
+                ),
+            );
         }),
     ];
     rows.chain(others.map(|(name, run)| Case::new(name, run))).collect()
 }
 
 /// An agent that says this again and again, each time with another id, and reads nothing.
-fn unread(text: String) {
-    let mut server = Server::start(&["--stdio"]);
+fn unread(mut server: Server, text: String) {
     let port = server.port();
     let before = figure_of(&server, "VmRSS:");
     let mut stdin = server.process.stdin.take().unwrap();
+    let (said, heard) = channel();
     std::thread::spawn(move || {
-        for id in 0..200_000 {
-            // It ends with the server.
-            if stdin.write_all(text.replace("ID", &id.to_string()).as_bytes()).is_err() {
+        for id in 0.. {
+            // Until the server has ended, or the test.
+            if stdin.write_all(text.replace("ID", &id.to_string()).as_bytes()).is_err()
+                || said.send(()).is_err()
+            {
                 return;
             }
         }
     });
-    let began = Instant::now();
-    while began.elapsed() < Duration::from_secs(2) {
-        std::thread::sleep(Duration::from_millis(100)); // It takes what it takes in this time.
-    }
+    // Until no more of it is read. What is not read by then would have been read.
+    while heard.recv_timeout(Duration::from_secs(1)).is_ok() {}
     let more = figure_of(&server, "VmHWM:").zip(before).map(|(peak, before)| peak - before);
+    eprintln!("unread answers: {more:?} KiB more at the most");
     assert!(more.is_none_or(|more| more < 32 * 1024), "{more:?} KiB");
     let began = Instant::now();
     HttpAgent { port }.run("get_editor_state", &json!({})).unwrap();

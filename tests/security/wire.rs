@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tungstenite::Message;
 
-use crate::agent::HttpAgent;
+use crate::agent::{HttpAgent, outcome};
 use crate::bench::{Bench, ODD, Socket, dial, say};
 use crate::{Attack, Case};
 
@@ -55,6 +55,19 @@ fn end_job(socket: &mut Socket, result: &Value, current: &str) {
             "progress": { "done": 1, "total": 1, "current": current }, "result": result,
         }),
     );
+}
+
+/// A job that has ended with as much as is kept of one; its id.
+pub(crate) fn large_job(port: u16, socket: &mut Socket) -> Value {
+    let agent = HttpAgent { port };
+    let accepted = agent.call("run_tests", &json!({}));
+    accept_job(socket);
+    let job = outcome(&accepted.read().answer()).unwrap()["job_id"].clone();
+    let summary: Value = serde_json::from_str(SUMMARY).unwrap();
+    let failed = json!({ "name": "a", "message": "\"\\".repeat(2_000), "stack_trace": "" });
+    end_job(socket, &json!({ "summary": summary, "failed_tests": vec![failed; 50] }), "");
+    while agent.run("get_job_status", &json!({ "job_id": job })).unwrap()["state"] != "failed" {}
+    job
 }
 
 /// Twenty jobs and their ends.
@@ -125,7 +138,7 @@ pub(crate) fn cases() -> Vec<Case> {
             assert_eq!(next(&mut socket)["error"]["code"], *code);
         })
     });
-    let others: [Attack; 11] = [
+    let others: [Attack; 14] = [
         ("json_without_bottom", |bench| {
             let mut socket = session(bench, "ready");
             socket.send(Message::text("[".repeat(500_000))).unwrap();
@@ -224,8 +237,8 @@ pub(crate) fn cases() -> Vec<Case> {
             });
             let body = body.to_string();
             let mut unread = Vec::new();
-            for _ in 0..120 {
-                let mut stream = bench.connect();
+            for _ in 0..75 {
+                let mut stream = bench.connect_narrowly();
                 write!(
                     stream,
                     "POST /mcp HTTP/1.1\r\nhost: 127.0.0.1:{}\r\ncontent-type: application/json\r\naccept: application/json, text/event-stream\r\ncontent-length: {}\r\n\r\n{body}",
@@ -265,9 +278,52 @@ pub(crate) fn cases() -> Vec<Case> {
             let mut socket = session(bench, "ready");
             let summary: Value = serde_json::from_str(SUMMARY).unwrap();
             let result = json!({
-                "summary": summary, "failed_tests": [], "failed_tests_left_out": "x", "junk": vec![json!([]); 45_000],
+                "summary": summary, "failed_tests": [], "failed_tests_left_out": "x", "junk": vec![json!([]); 16_000],
             });
             (0..3).for_each(|_| run_jobs(bench, &mut socket, &result, ""));
+        }),
+        ("an_error_with_small_maps", |bench| {
+            let mut socket = session(bench, "ready");
+            let details = format!("[{}0]", r#"{"a":0},"#.repeat(120_000));
+            let error = format!(r#"{{"code":"X","message":"y","details":{details}}}"#);
+            let text = format!(r#"{{"type":"error","protocol_version":1,"error":{error}}}"#);
+            for _ in 0..3 {
+                socket.send(Message::text(text.clone())).unwrap();
+                assert_eq!(next(&mut socket)["error"]["code"], "ERR_INVALID_REQUEST");
+            }
+        }),
+        ("an_error_with_as_much_as_it_may_have", |bench| {
+            let mut socket = session(bench, "ready");
+            let details =
+                format!("[{}0]", format!(r#"{{"a":"{}"}},"#, "x".repeat(100)).repeat(9_000));
+            let error = format!(r#"{{"code":"X","message":"y","details":{details}}}"#);
+            let text = format!(r#"{{"type":"error","protocol_version":1,"error":{error}}}"#);
+            (0..8).for_each(|_| socket.send(Message::text(text.clone())).unwrap());
+            say(&mut socket, &json!({ "type": "shrug" }));
+            assert_eq!(next(&mut socket)["error"]["code"], "ERR_UNKNOWN_COMMAND");
+        }),
+        ("jobs_that_are_accepted_too_late_under_endless_names", |bench| {
+            let mut socket = session(bench, "ready");
+            let agent = bench.agent.as_mut().unwrap();
+            let mut submitted = Vec::new();
+            for _ in 0..64 {
+                let call = agent.call("run_tests", json!({}));
+                let id = next(&mut socket)["request_id"].clone();
+                say(
+                    &mut socket,
+                    &json!({ "type": "submit_job_result", "request_id": id, "status": "accepted", "job_id": "j".repeat(300) }),
+                );
+                agent.outcome(call).unwrap();
+                submitted.push(id);
+            }
+            for id in submitted {
+                say(
+                    &mut socket,
+                    &json!({ "type": "submit_job_result", "request_id": id, "status": "accepted", "job_id": "j".repeat(1_000_000) }),
+                );
+            }
+            say(&mut socket, &json!({ "type": "shrug" }));
+            assert_eq!(next(&mut socket)["error"]["code"], "ERR_UNKNOWN_COMMAND");
         }),
         ("large_calls_that_wait", |bench| {
             let _compiling = session(bench, "compiling");

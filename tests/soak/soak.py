@@ -75,6 +75,8 @@ class Agent:
         word = content["error"]["details"]["execution_guarantee"] if result.get("isError") else "ok"
         code = content["error"]["code"] if result.get("isError") else "ok"
         self.outcomes[code] += 1
+        if tool == "run_tests" and word == "ok":
+            word = "accepted"  # It may end before its turn.
         if tool in ("read_console", "run_tests"):
             assert name not in self.books.told, "answered twice"
             self.books.told[name] = word

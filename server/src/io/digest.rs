@@ -10,11 +10,13 @@ use super::rendering::with;
 
 /// Characters of one text. What is longer is cut, and says so.
 const TEXT_MAX: usize = 4_000;
+/// Characters of what Unity says about an error.
+const ERROR_TEXT_MAX: usize = 2_000;
 /// Characters of a name.
 const NAME_MAX: usize = 300;
 /// Bytes of one list, as JSON. An answer has it twice, as data and as text: what an agent can read, and what a
 /// hundred agents may leave unread.
-const LIST_BYTES_MAX: usize = 64 * 1024;
+const LIST_BYTES_MAX: usize = 32 * 1024;
 /// Failed tests that are listed.
 const FAILED_MAX: usize = 50;
 
@@ -223,15 +225,10 @@ fn progress(Progress { done, total, current }: &Progress) -> Progress {
     Progress { done: *done, total: *total, current }
 }
 
-/// What Unity said about an error, in its own words.
-fn error(unity: &ErrorBody) -> ErrorBody {
-    let details = unity.details.clone().map(|details| bounded(details, TEXT_MAX));
-    ErrorBody {
-        code: name(&unity.code),
-        message: cut(&unity.message, TEXT_MAX),
-        retryable: unity.retryable,
-        details,
-    }
+/// What Unity said about an error, in its own words. Jobs keep it.
+fn error(ErrorBody { code, message, retryable, details }: ErrorBody) -> ErrorBody {
+    let details = details.map(|details| bounded(details, ERROR_TEXT_MAX));
+    ErrorBody { code: name(&code), message: cut(&message, ERROR_TEXT_MAX), retryable, details }
 }
 
 /// A frame without what is told to nobody: what the core keeps of many jobs is bounded by it.
@@ -240,14 +237,14 @@ pub(super) fn frame(frame: FromUnity) -> FromUnity {
         FromUnity::JobStatus(status) => FromUnity::JobStatus(JobStatus {
             progress: status.progress.as_ref().map(progress),
             result: status.result.map(test_run),
-            error: status.error.as_ref().map(error),
+            error: status.error.map(error),
             ..status
         }),
         FromUnity::Error(message) => {
-            FromUnity::Error(ErrorMessage { error: error(&message.error), ..message })
+            FromUnity::Error(ErrorMessage { error: error(message.error), ..message })
         }
         FromUnity::Result(ExecuteResult { request_id, outcome: ExecuteOutcome::Error(body) }) => {
-            let outcome = ExecuteOutcome::Error(error(&body));
+            let outcome = ExecuteOutcome::Error(error(body));
             FromUnity::Result(ExecuteResult { request_id, outcome })
         }
         FromUnity::Hello(_)

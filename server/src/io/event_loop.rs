@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use protocol::ToUnity;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -53,6 +53,8 @@ impl Core for ExecutionCoordinator {
 #[derive(Clone)]
 pub struct CoordinatorHandle {
     inbox: mpsc::Sender<Message>,
+    /// One place: what is decoded takes many times its size, and there are many sockets.
+    decoding: Arc<Semaphore>,
     numbers: Arc<AtomicU64>,
 }
 
@@ -60,8 +62,20 @@ pub struct Inbox(mpsc::Receiver<Message>);
 
 enum Message {
     Event(Event),
-    Call { event: Event, call: CallId, caller: Caller },
-    Unity { on: ConnectionId, bridge: Bridge },
+    /// With the place that is free again when it has been handled.
+    Decoded {
+        event: Event,
+        place: Option<OwnedSemaphorePermit>,
+    },
+    Call {
+        event: Event,
+        call: CallId,
+        caller: Caller,
+    },
+    Unity {
+        on: ConnectionId,
+        bridge: Bridge,
+    },
     Look(oneshot::Sender<EditorReport>),
 }
 
@@ -81,6 +95,7 @@ pub(super) struct CallLabel {
 struct Bridge {
     outbox: mpsc::Sender<Outgoing<ToUnity>>,
     admitted: CancellationToken,
+    told_to_close: CancellationToken,
     dropped: CancellationToken,
 }
 
@@ -116,18 +131,27 @@ pub(super) struct UnityPort {
     pub(super) outbox: mpsc::Receiver<Outgoing<ToUnity>>,
     /// It is the Editor's: the core has said hello.
     pub(super) admitted: CancellationToken,
+    /// Its outbox ends with a close.
+    pub(super) told_to_close: CancellationToken,
     /// The socket did not keep up: it is not waited for.
     pub(super) dropped: CancellationToken,
 }
 
 pub fn channel() -> (CoordinatorHandle, Inbox) {
     let (inbox, messages) = mpsc::channel(INBOX_MAX);
-    (CoordinatorHandle { inbox, numbers: Arc::default() }, Inbox(messages))
+    let decoding = Arc::new(Semaphore::new(1));
+    (CoordinatorHandle { inbox, decoding, numbers: Arc::default() }, Inbox(messages))
 }
 
 impl CoordinatorHandle {
     pub async fn tell(&self, event: Event) {
         self.deliver(Message::Event(event)).await;
+    }
+
+    /// The event is made when the one before it has been handled.
+    pub(super) async fn tell_decoded(&self, event: impl FnOnce() -> Event) {
+        let place = self.decoding.clone().acquire_owned().await.ok();
+        self.deliver(Message::Decoded { event: event(), place }).await;
     }
 
     pub(super) async fn call(&self, request: ValidCall, wants_progress: bool) -> OpenCall {
@@ -148,9 +172,15 @@ impl CoordinatorHandle {
         let on = ConnectionId(self.next_number());
         let (outbox, frames) = mpsc::channel(OUTBOX_MAX);
         let (admitted, dropped) = (CancellationToken::new(), CancellationToken::new());
-        let bridge = Bridge { outbox, admitted: admitted.clone(), dropped: dropped.clone() };
+        let told_to_close = CancellationToken::new();
+        let bridge = Bridge {
+            outbox,
+            admitted: admitted.clone(),
+            told_to_close: told_to_close.clone(),
+            dropped: dropped.clone(),
+        };
         self.deliver(Message::Unity { on, bridge }).await;
-        UnityPort { id: on, outbox: frames, admitted, dropped }
+        UnityPort { id: on, outbox: frames, admitted, told_to_close, dropped }
     }
 
     /// How things are; `None` once the loop has ended.
@@ -178,6 +208,7 @@ pub async fn run<C: Core>(core: C, mut inbox: Inbox) {
         started: Instant::now(),
         callers: BTreeMap::new(),
         bridges: BTreeMap::new(),
+        decoding: None,
         stopped: false,
         failures: 0,
     };
@@ -194,6 +225,7 @@ pub async fn run<C: Core>(core: C, mut inbox: Inbox) {
         if let Some(event) = event {
             server.transition(event);
         }
+        server.decoding = None;
     }
 }
 
@@ -210,6 +242,8 @@ struct EventLoop<C> {
     started: Instant,
     callers: BTreeMap<CallId, Caller>,
     bridges: BTreeMap<ConnectionId, Bridge>,
+    /// The place of the frame that is being handled.
+    decoding: Option<OwnedSemaphorePermit>,
     stopped: bool,
     /// Panics of the core in a row.
     failures: u32,
@@ -223,6 +257,10 @@ impl<C: Core> EventLoop<C> {
     fn admit(&mut self, message: Message) -> Option<Event> {
         match message {
             Message::Event(event) => Some(event),
+            Message::Decoded { event, place } => {
+                self.decoding = place;
+                Some(event)
+            }
             Message::Call { event, call, caller } => {
                 self.callers.insert(call, caller);
                 Some(event)
@@ -347,10 +385,14 @@ impl<C: Core> EventLoop<C> {
     /// Gives back what the socket does not take; such a socket is dropped, not waited for.
     fn post(&self, on: ConnectionId, outgoing: Outgoing<ToUnity>) -> Option<Outgoing<ToUnity>> {
         let Some(bridge) = self.bridges.get(&on) else { return Some(outgoing) };
-        if let Outgoing::Say(ToUnity::Hello(_)) = outgoing {
-            bridge.admitted.cancel();
-        }
-        let refused = bridge.outbox.try_send(outgoing).err()?;
+        let begun_or_ended = match outgoing {
+            Outgoing::Say(ToUnity::Hello(_)) => Some(&bridge.admitted), // Said to the Editor alone.
+            Outgoing::Say(_) => None,
+            Outgoing::Close { .. } => Some(&bridge.told_to_close),
+        };
+        let sent = bridge.outbox.try_send(outgoing);
+        begun_or_ended.inspect(|token| token.cancel());
+        let refused = sent.err()?;
         bridge.dropped.cancel();
         Some(refused.into_inner())
     }

@@ -82,6 +82,11 @@ impl Guest {
         Asking(self.clone())
     }
 
+    /// Whether something is being done for it.
+    pub(super) fn is_busy(&self) -> bool {
+        *self.pace() == Pace::Busy
+    }
+
     fn pace(&self) -> MutexGuard<'_, Pace> {
         self.pace.lock().unwrap_or_else(PoisonError::into_inner)
     }

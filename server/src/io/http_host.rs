@@ -2,8 +2,10 @@
 //! `/healthz` says who this is.
 
 use std::convert::Infallible;
+use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use http_body_util::combinators::BoxBody;
@@ -33,7 +35,9 @@ use super::guests::{Asking, Guest, Guests};
 use super::mcp_endpoint_adapter::McpEndpointAdapter;
 use super::network::{Accepted, Listener};
 use super::patience::Patient;
-use super::{json_guard, rendering, unity_bridge_client};
+use super::presence::Present;
+use super::unity_bridge_client::{self, Goodbyes};
+use super::{json_guard, rendering};
 use crate::coordination::Boot;
 
 /// How long a request head may take, once it has begun.
@@ -49,14 +53,14 @@ const HEAD_BYTES_MAX: usize = 32 * 1024;
 /// Header lines of a request.
 const HEADERS_MAX: usize = 64;
 /// Connections at once. A plugin's leaves when it becomes a WebSocket: those are bounded by the core.
-const CONNECTIONS_MAX: usize = 128;
+const CONNECTIONS_MAX: usize = 96;
 /// Of them, those with a request that is being answered: the door is never blocked.
-const BUSY_MAX: usize = 120;
-/// Sockets of plugins that are being closed; more are dropped.
-const GOODBYES_MAX: usize = 4;
+const BUSY_MAX: usize = 80;
 /// Connections whose owner is not known yet; more wait to be accepted.
 const UNKNOWN_MAX: usize = 64;
-/// How long another user's connection is kept to take its refusal.
+/// Connections of other users that are told why they are closed; more are just closed.
+const REFUSALS_MAX: usize = 16;
+/// How long such a connection is kept to take its refusal.
 const REFUSAL_MAX: Duration = Duration::from_millis(500);
 /// Progress keeps a stream alive; this is for calls without it.
 pub const SSE_KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -76,7 +80,8 @@ pub struct HttpHost {
     closing: CancellationToken,
     guests: Guests,
     unknown: Arc<Semaphore>,
-    goodbyes: Arc<Semaphore>,
+    refusals: Semaphore,
+    goodbyes: Arc<Goodbyes>,
 }
 
 /// What a host needs to know of the server around it.
@@ -123,7 +128,8 @@ impl HttpHost {
             closing,
             guests,
             unknown,
-            goodbyes: Arc::new(Semaphore::new(GOODBYES_MAX)),
+            refusals: Semaphore::new(REFUSALS_MAX),
+            goodbyes: Arc::default(),
         }
     }
 
@@ -168,13 +174,16 @@ impl HttpHost {
             match same_user {
                 Some(true) => match self.guests.welcome() {
                     Some(guest) => self.converse(stream, guest).await,
+                    // Only if every one of them could be busy.
                     None => {
                         warn!(max = CONNECTIONS_MAX, "all connections are busy: one was dropped");
                     }
                 },
                 Some(false) => {
                     warn!("a connection of another user was refused");
-                    refuse(stream).await;
+                    if let Ok(_place) = self.refusals.try_acquire() {
+                        refuse(stream).await;
+                    }
                 }
                 None => debug!("a connection was closed before anybody knew whose it was"),
             }
@@ -195,7 +204,8 @@ impl HttpHost {
             }
         });
         let expecting = Arc::downgrade(&guest);
-        let patient = Patient::new(stream, expecting, HEAD_MAX, UNREAD_MAX);
+        let present = Present::new(stream);
+        let patient = Patient::new(present.clone(), expecting, HEAD_MAX, UNREAD_MAX);
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(IDLE_MAX)
@@ -208,6 +218,11 @@ impl HttpHost {
             biased;
             ended = connection.as_mut() => ended,
             () = guest.sent_away() => return,
+            // A call whose agent has left is cancelled.
+            () = poll_fn(|context| match guest.is_busy() {
+                true => present.poll_left(context),
+                false => Poll::Pending,
+            }) => return,
             () = self.closing.cancelled() => {
                 connection.as_mut().graceful_shutdown();
                 connection.await

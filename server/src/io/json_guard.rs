@@ -4,8 +4,8 @@ use std::fmt;
 
 use protocol::{Json, JsonSize};
 
-/// More than any message has, clients' words about themselves included.
-const VALUES_MAX: usize = 1_000;
+/// More than any message weighs, clients' words about themselves included.
+const WEIGHT_MAX: usize = 4_000;
 /// Deeper than any call lies.
 const DEPTH_MAX: usize = 64;
 /// Bytes of what a request is answered under: every report and every answer says it again.
@@ -14,7 +14,7 @@ const LABEL_MAX: usize = 256;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refused {
     Batch,
-    TooMany,
+    TooHeavy,
     TooDeep,
     LongLabel,
 }
@@ -23,7 +23,7 @@ impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Batch => f.write_str("batches are not served; send one message at a time"),
-            Self::TooMany => write!(f, "a message may have {VALUES_MAX} values"),
+            Self::TooHeavy => f.write_str("a message may not have so many values"),
             Self::TooDeep => write!(f, "a message may be {DEPTH_MAX} levels deep"),
             Self::LongLabel => {
                 write!(f, "the id and the progress token of a request may have {LABEL_MAX} bytes")
@@ -47,11 +47,11 @@ fn check_size(text: &[u8]) -> Result<(), Refused> {
     if text.trim_ascii_start().first() == Some(&b'[') {
         return Err(Refused::Batch);
     }
-    let JsonSize { values, depth } = JsonSize::of(text);
+    let JsonSize { weight, depth } = JsonSize::of(text);
     if depth > DEPTH_MAX {
         Err(Refused::TooDeep)
-    } else if values > VALUES_MAX {
-        Err(Refused::TooMany)
+    } else if weight > WEIGHT_MAX {
+        Err(Refused::TooHeavy)
     } else {
         Ok(())
     }
@@ -67,10 +67,12 @@ mod tests {
         assert_eq!(check(nested(63).as_bytes()), Ok(()));
         assert_eq!(check(nested(64).as_bytes()), Err(Refused::TooDeep));
         let wide = |values| format!("{{\"a\":[{}0]}}", "0,".repeat(values));
-        assert_eq!(check(wide(900).as_bytes()), Ok(()));
-        assert_eq!(check(wide(1_000).as_bytes()), Err(Refused::TooMany));
-        let keys = format!("{{{}\"a\":0}}", "\"a\":0,".repeat(600));
-        assert_eq!(check(keys.as_bytes()), Err(Refused::TooMany));
+        assert_eq!(check(wide(1_900).as_bytes()), Ok(()));
+        assert_eq!(check(wide(2_000).as_bytes()), Err(Refused::TooHeavy));
+        let keys = format!("{{{}\"a\":0}}", "\"a\":0,".repeat(900));
+        assert_eq!(check(keys.as_bytes()), Err(Refused::TooHeavy));
+        let maps = format!("{{\"a\":[{}0]}}", "{},".repeat(200));
+        assert_eq!(check(maps.as_bytes()), Err(Refused::TooHeavy));
         assert_eq!(check(b" \t\n[{}]"), Err(Refused::Batch));
     }
 

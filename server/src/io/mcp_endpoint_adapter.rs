@@ -23,7 +23,7 @@ use tokio::sync::mpsc;
 use tracing::error;
 
 use super::event_loop::{CoordinatorHandle, News, OpenCall};
-use super::relay::{self, PASSED_MAX, Passed, Relay};
+use super::relay::{self, Passed, Relay};
 use super::task_view::TaskView;
 use super::tool_results::{self, protocol_error};
 use super::{rendering, tool_schemas};
@@ -84,7 +84,7 @@ impl McpEndpointAdapter {
                     Relayed::Complete(result) => CallToolResponse::Complete(result),
                 });
             }
-            Passed::NoRoom => Failure::queue_full(PASSED_MAX),
+            Passed::NoRoom => Failure::too_much_unanswered(),
             Passed::Lost => Failure::holder_lost().for_tool(tool),
             Passed::GivenUp => Failure::stopped_while_running().for_tool(tool),
         };
@@ -125,7 +125,7 @@ impl McpEndpointAdapter {
                 }
             }
             Passed::Answer(answer) => return answer,
-            Passed::NoRoom => Failure::queue_full(PASSED_MAX),
+            Passed::NoRoom => Failure::too_much_unanswered(),
             Passed::Lost => Failure::holder_lost(),
             Passed::GivenUp => Failure::stopped_while_running(),
         };

@@ -6,6 +6,7 @@
 //! | `transition_log` | one line of log per event and effect |
 //! | `http_host` | one listener: `/unity`, `/mcp`, `/healthz` |
 //! | `guests`, `patience` | how many connections there may be, and how long they may keep one waiting |
+//! | `presence` | whether a peer is still there while its request is answered |
 //! | `bodies`, `json_guard` | how large a request may be, and how much there may be in it |
 //! | `doorkeeper` | who is let in, by the head of a request |
 //! | `web_socket` | texts over a WebSocket, and its proper end |
@@ -32,6 +33,7 @@ pub mod mcp_endpoint_adapter;
 pub mod network;
 mod patience;
 pub mod port_keeper;
+mod presence;
 pub(crate) mod relay;
 pub mod rendering;
 pub mod stdio_transport;

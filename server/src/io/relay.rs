@@ -11,7 +11,7 @@ use http_body_util::{BodyExt, Collected, Full, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST};
-use hyper::{Response, http};
+use hyper::{Response, StatusCode, http};
 use hyper_util::rt::TokioIo;
 use protocol::Json;
 use rmcp::model::{ErrorData, ProtocolVersion, TASKS_EXTENSION_ID};
@@ -29,7 +29,7 @@ use super::rendering::with;
 /// A holder reports progress about every second; one that is silent for so long is not alive.
 const SILENCE_MAX: Duration = Duration::from_secs(30);
 /// Calls at the holder at once: it must have room for Unity and for its own agents.
-pub(super) const PASSED_MAX: usize = 64;
+const PASSED_MAX: usize = 64;
 /// How long a process on this machine may take to accept a connection.
 const CONNECT_MAX: Duration = Duration::from_secs(1);
 /// How long it may take to say who it is, connection included.
@@ -105,7 +105,7 @@ pub(super) struct Request<'a> {
 
 /// What became of a request that was to be passed on.
 pub(super) enum Passed<T> {
-    /// Too many are on their way already: nothing was sent.
+    /// Too many are on their way already, or the holder takes no more: nothing was run.
     NoRoom,
     /// There was no connection, or it was refused unread: nothing was run.
     NotSent,
@@ -140,15 +140,18 @@ impl Relay {
         progress: &mpsc::Sender<String>,
     ) -> Passed<T> {
         let Ok(_place) = self.places.try_acquire() else { return Passed::NoRoom };
-        let Ok(Ok(mut holder)) = timeout(CONNECT_MAX, self.connect(to.port)).await else {
-            return Passed::NotSent;
+        let mut holder = match timeout(CONNECT_MAX, self.connect(to.port)).await {
+            Ok(Ok(holder)) => holder,
+            Ok(Err(_)) => return Passed::NotSent,
+            Err(_) => return Passed::NoRoom, // It is there, and what it knows is not known here.
         };
         let Ok(request) = post(&to, request) else { return Passed::NotSent };
         let Ok(Ok(response)) = timeout(SILENCE_MAX, holder.send_request(request)).await else {
             return Passed::Lost;
         };
         if is_refusal(&response) {
-            return Passed::NotSent;
+            let busy = response.status() == StatusCode::SERVICE_UNAVAILABLE;
+            return if busy { Passed::NoRoom } else { Passed::NotSent };
         }
         match read_answer(response, progress).await {
             Some(answer) => Passed::Answer(answer),

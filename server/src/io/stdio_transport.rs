@@ -29,8 +29,8 @@ const UNREAD_BYTES_MAX: u32 = 1024 * 1024;
 const UNREAD_BYTES_EACH: usize = 4 * 1024;
 /// Bytes of requests without an answer: the next one is read when there is room again.
 const OPEN_BYTES_MAX: usize = 8 * 1024 * 1024;
-/// What a request takes beside its bytes.
-const OPEN_BYTES_EACH: usize = 1024;
+/// What a request takes beside its bytes: the room for its answer.
+const OPEN_BYTES_EACH: usize = 96 * 1024;
 /// What is more than this of a request is taken from another room: it is refused if there is none.
 const LARGE: usize = 32 * 1024;
 const LARGE_BYTES_MAX: usize = 4 * 1024 * 1024;

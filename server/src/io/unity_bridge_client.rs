@@ -1,15 +1,18 @@
 //! UnityBridgeClient: one socket of the plugin. Texts become frames and frames texts; what they mean
 //! is not known here.
 
+use std::time::Duration;
+
 use protocol::{DecodeError, FromUnity, JsonSize, ToUnity, codec};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{Semaphore, SemaphorePermit, mpsc};
 use tokio_tungstenite::tungstenite::Utf8Bytes;
+use tokio_util::sync::CancellationToken;
 
 use super::digest;
 use super::event_loop::{CoordinatorHandle, UnityPort};
 use super::threshold::Threshold;
-use super::web_socket::{Ending, Outgoing, Spoken, TOO_LARGE, WebSocket};
+use super::web_socket::{CLOSE_MAX, Ending, Outgoing, Spoken, TOO_LARGE, WebSocket};
 use crate::coordination::{ClosedBy, ConnectionId, Event};
 
 impl Spoken for ToUnity {
@@ -18,38 +21,72 @@ impl Spoken for ToUnity {
     }
 }
 
-/// Every frame may have so many values.
-const VALUES_MAX: usize = 100_000;
-/// A larger frame may have more, but not more densely than this: what is denser takes fifty times its size to read.
-const BYTES_PER_VALUE: usize = 10;
+/// Every frame may weigh as much.
+const WEIGHT_MAX: usize = 100_000;
+/// A larger frame may weigh more, but must not be denser than this: parsed, it takes eight times its size.
+const BYTES_PER_WEIGHT: usize = 4;
 
 /// What the core is told of a text of the plugin.
 pub fn frame_of(text: &[u8]) -> Result<FromUnity, DecodeError> {
-    let values_max = VALUES_MAX.max(text.len() / BYTES_PER_VALUE);
-    if JsonSize::of(text).values > values_max {
-        let problem = format!("a frame of this size may have {values_max} values");
+    if JsonSize::of(text).weight > WEIGHT_MAX.max(text.len() / BYTES_PER_WEIGHT) {
+        let problem = "it has more values than can be kept".to_owned();
         return Err(DecodeError::NotJson { problem });
     }
     codec::decode(text).map(digest::frame)
 }
 
-/// Serves a socket whose upgrade is done, until it is closed. There is room for so many goodbyes at once.
+/// Sockets of each kind that are being closed.
+const GOODBYES_MAX: usize = 4;
+
+/// Places for goodbyes: a socket that is being closed still holds what it has read. Where there is no place it is
+/// just closed. Sockets that never were the Editor's take none of the Editor's.
+pub(super) struct Goodbyes {
+    to_editors: Semaphore,
+    to_others: Semaphore,
+}
+
+impl Default for Goodbyes {
+    fn default() -> Self {
+        let [to_editors, to_others] = [GOODBYES_MAX; 2].map(Semaphore::new);
+        Self { to_editors, to_others }
+    }
+}
+
+impl Goodbyes {
+    /// A place, for one that is the Editor's if it was admitted. Then whatever it still says is read away.
+    fn take(&self, admitted: &CancellationToken) -> Option<SemaphorePermit<'_>> {
+        let places = if admitted.is_cancelled() { &self.to_editors } else { &self.to_others };
+        let place = places.try_acquire().ok()?;
+        admitted.cancel();
+        Some(place)
+    }
+}
+
+/// Serves a socket whose upgrade is done, until it is closed.
 pub(super) async fn serve<S>(
     stream: S,
     message_max: usize,
     core: CoordinatorHandle,
-    goodbyes: &Semaphore,
+    goodbyes: &Goodbyes,
 ) where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    let UnityPort { id, mut outbox, admitted, dropped } = core.unity_opened().await;
-    let mut socket = WebSocket::new(Threshold::new(stream, admitted), message_max).await;
-    let received =
-        |text: Utf8Bytes| core.tell(Event::UnityFrame { on: id, frame: frame_of(text.as_bytes()) });
+    let UnityPort { id, mut outbox, admitted, told_to_close, dropped } = core.unity_opened().await;
+    let mut socket = WebSocket::new(Threshold::new(stream, admitted.clone()), message_max).await;
+    let received = |text: Utf8Bytes| {
+        let frame = move || Event::UnityFrame { on: id, frame: frame_of(text.as_bytes()) };
+        core.tell_decoded(frame)
+    };
+    let mut place = None;
+    let closing = async {
+        told_to_close.cancelled().await;
+        place = goodbyes.take(&admitted);
+        if place.is_some() { CLOSE_MAX } else { Duration::ZERO }
+    };
     let ending = tokio::select! {
         biased;
         () = dropped.cancelled() => Ending::Gone,
-        ending = socket.exchange(received, &mut outbox) => ending,
+        ending = socket.exchange(received, &mut outbox, closing) => ending,
     };
     let closed = |by| core.tell(Event::UnityClosed { on: id, by });
     let give_back = give_back(&mut outbox, id, &core);
@@ -65,7 +102,9 @@ pub(super) async fn serve<S>(
         }
         Ending::Told { code, reason } => {
             give_back.await;
-            say_goodbye(socket, code, reason, goodbyes).await;
+            if let Some(_place) = place.or_else(|| goodbyes.take(&admitted)) {
+                socket.say_goodbye(code, reason).await;
+            }
             closed(ClosedBy::Anyone).await;
         }
         Ending::Refused { code, reason } => {
@@ -73,20 +112,10 @@ pub(super) async fn serve<S>(
             let too_large = code == TOO_LARGE;
             let by = if too_large { ClosedBy::FrameTooLarge } else { ClosedBy::Anyone };
             closed(by).await; // Callers need not wait for the goodbye.
-            say_goodbye(socket, code, reason, goodbyes).await;
+            if let Some(_place) = goodbyes.take(&admitted) {
+                socket.say_goodbye(code, reason).await;
+            }
         }
-    }
-}
-
-/// A socket that is being closed still holds what it has read: where there are too many, it is just closed.
-async fn say_goodbye<S: AsyncRead + AsyncWrite + Unpin>(
-    socket: WebSocket<S>,
-    code: u16,
-    reason: &'static str,
-    goodbyes: &Semaphore,
-) {
-    if let Ok(_place) = goodbyes.try_acquire() {
-        socket.say_goodbye(code, reason).await;
     }
 }
 
@@ -110,16 +139,20 @@ mod tests {
 
     use super::frame_of;
 
-    fn pong_with(values: usize, value: &str) -> Result<FromUnity, DecodeError> {
-        let junk = vec![value; values].join(",");
+    fn pong_with(count: usize, value: &str) -> Result<FromUnity, DecodeError> {
+        let junk = vec![value; count].join(",");
         frame_of(format!(r#"{{"type":"pong","protocol_version":1,"junk":[{junk}]}}"#).as_bytes())
     }
 
     #[test]
     fn a_frame_may_have_many_values_and_a_large_one_more() {
-        assert!(pong_with(99_000, "1").is_ok());
-        let refused = pong_with(101_000, "1").unwrap_err();
-        assert!(refused.to_string().contains("may have 100000 values"), "{refused}");
+        assert!(pong_with(49_000, "1").is_ok());
+        let refused = pong_with(51_000, "1").unwrap_err();
+        assert!(refused.to_string().contains("more values than"), "{refused}");
         assert!(pong_with(200_000, r#""a test that failed""#).is_ok());
+        assert!(pong_with(3_900, r#"{"a":1}"#).is_ok());
+        assert!(pong_with(4_100, r#"{"a":1}"#).is_err(), "a map takes more than its text");
+        let entry = r#"{"type":"log","message":"","stack_trace":""}"#;
+        assert!(pong_with(2_000, entry).is_ok(), "as many as may be asked for");
     }
 }

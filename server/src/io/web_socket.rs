@@ -1,5 +1,6 @@
 //! One WebSocket: texts in, texts out, and a proper end. What the texts mean is not known here.
 
+use std::pin::pin;
 use std::time::Duration;
 
 use futures_util::stream::{ReuniteError, SplitSink, SplitStream};
@@ -18,7 +19,7 @@ use tracing::debug;
 /// How long a socket may take to accept one message.
 const WRITE_MAX: Duration = Duration::from_secs(5);
 /// How long a peer has to close after it was told to.
-const CLOSE_MAX: Duration = Duration::from_secs(1);
+pub const CLOSE_MAX: Duration = Duration::from_secs(1);
 
 /// Something that can be said.
 pub trait Spoken {
@@ -71,17 +72,23 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
         Self { sink, messages }
     }
 
-    /// Until one side has had enough. The peer is read and written to at the same time.
+    /// Until one side has had enough. The peer is read and written to at the same time. Once `closing` is there it
+    /// is not read any more, and what is in the outbox may take as long as it says: a peer that reads nothing does
+    /// not keep a socket that is given up.
     pub async fn exchange<T: Spoken, R: Future<Output = ()>>(
         &mut self,
         received: impl FnMut(Utf8Bytes) -> R,
         outbox: &mut mpsc::Receiver<Outgoing<T>>,
+        closing: impl Future<Output = Duration>,
     ) -> Ending<T> {
-        tokio::select! {
+        let mut writing = pin!(write(&mut self.sink, outbox));
+        let max = tokio::select! {
             biased;
-            ending = read(&mut self.messages, received) => ending,
-            ending = write(&mut self.sink, outbox) => ending,
-        }
+            ending = read(&mut self.messages, received) => return ending,
+            max = closing => max,
+            ending = writing.as_mut() => return ending,
+        };
+        timeout(max, writing).await.unwrap_or(Ending::Gone)
     }
 
     /// Says goodbye and reads on until the peer has closed too: unread bytes would turn the goodbye

@@ -4,11 +4,14 @@ use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tokio::io::Interest;
 use tokio::net::unix::pipe;
 use tokio::sync::oneshot;
+
+/// Where the kernel lists sockets. One that can speak both versions is listed with version 6.
+const LISTS: [&str; 2] = ["/proc/net/tcp", "/proc/net/tcp6"];
 
 /// Questions that wait for the lists to be read. The lists are long on some machines: they are read
 /// beside everything else, and once for all who wait.
@@ -26,7 +29,7 @@ struct Question {
     same_user: oneshot::Sender<Option<bool>>,
 }
 
-/// `None` if the peer has gone. Without the lists nobody can say.
+/// `None` if the peer has gone.
 pub(super) async fn peer_is_same_user(peer: SocketAddr, ours: SocketAddr) -> Option<bool> {
     ask(peer, ours).await
 }
@@ -83,18 +86,30 @@ fn answer_all() {
             return;
         }
         let mut owners = questions.iter().map(|asked| (asked.ends.clone(), None)).collect();
-        // A socket that can speak both versions is listed with version 6.
-        let lists = ["/proc/net/tcp", "/proc/net/tcp6"].map(|list| {
-            File::open(list).and_then(|list| find_owners(BufReader::new(list), &mut owners))
-        });
-        let own = own_uid().filter(|_| lists.iter().any(Result::is_ok));
+        for list in LISTS {
+            // Whoever is in a list that cannot be read now is not known, and not let in.
+            File::open(list)
+                .and_then(|list| find_owners(BufReader::new(list), &mut owners))
+                .unwrap_or_default();
+        }
         for Question { ends, same_user } in questions {
             let owner = owners.get(&ends).copied().flatten();
-            let same = if own.is_none() { Some(true) } else { owner.map(|uid| Some(uid) == own) };
+            let same = match own_user() {
+                Some(own) => owner.map(|uid| uid == own),
+                None => Some(true), // Nobody can say.
+            };
             // Whoever asked may have left.
             same_user.send(same).unwrap_or_default();
         }
     }
+}
+
+/// Our user; `None` where the kernel does not show whose a socket is. Found out once, before anybody connects: when
+/// there is no descriptor left to read it, nobody is let in for that.
+pub(super) fn own_user() -> Option<u32> {
+    static OWN_USER: OnceLock<Option<u32>> = OnceLock::new();
+    *OWN_USER
+        .get_or_init(|| own_uid().filter(|_| LISTS.iter().any(|list| File::open(list).is_ok())))
 }
 
 /// The effective user: real, effective, saved and file system user are listed in this order.

@@ -221,3 +221,22 @@ fn a_name_of_a_job_that_is_too_long_to_be_kept_is_nonsense() {
     "#,
     );
 }
+
+#[test]
+fn a_late_acceptance_under_such_a_name_is_not_kept_either() {
+    check(
+        r#"
+        0 ready 1
+        0 call 1 run_tests {"timeout_ms":100}
+        -> 0 call 1 ok accepted job-t-1 Queued
+        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=100
+        -> 0 note JobChanged { job: job-t-1, state: Running }
+        -> 100 note JobChanged { job: job-t-1, state: Failed }
+        101 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"uuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuu"}
+        -> 101 note LaneFreed { request_id: RequestId("req-t-1") }
+        -> 101 note AnswerDropped { request_id: RequestId("req-t-1") }
+        102 call 2 read_console
+        -> 102 unity 1 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+    "#,
+    );
+}

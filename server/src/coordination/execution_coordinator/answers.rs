@@ -69,7 +69,9 @@ impl ExecutionCoordinator {
     fn on_stray_answer(&mut self, request_id: RequestId, answer: UnityAnswer) {
         let abandoned = self.cancels.take_abandoned(&request_id);
         match answer {
-            UnityAnswer::Accepted(unity_id) if abandoned => {
+            UnityAnswer::Accepted(unity_id)
+                if abandoned && unity_id.0.len() <= UNITY_JOB_ID_MAX =>
+            {
                 self.note(Note::LateAcceptance { request_id });
                 self.cancel_in_unity(unity_id);
             }

@@ -148,7 +148,7 @@ fn no_answer_reaches_a_mebibyte_whatever_unity_gives() {
         assert!(written(test_run(run(2_000, failed))) < 1_048_576, "{sign:?}");
         let details = Some(json!({ long.clone(): [long.clone()] }));
         let body = ErrorBody { code: long.clone(), message: long, retryable: None, details };
-        assert!(json!(error(&body)).to_string().len() < 100_000, "{sign:?}");
+        assert!(json!(error(body)).to_string().len() < 100_000, "{sign:?}");
     }
 }
 
