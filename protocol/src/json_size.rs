@@ -9,6 +9,9 @@ pub struct JsonSize {
     pub depth: usize,
 }
 
+/// Where every parser here gives up. What comes then takes nothing, and is not looked at.
+const PARSED_DEPTH_MAX: usize = 128;
+
 impl JsonSize {
     pub fn of(text: &[u8]) -> Self {
         let (mut depth, mut deepest, mut weight) = (0_usize, 0_usize, 1_usize);
@@ -26,6 +29,9 @@ impl JsonSize {
                 b'[' | b'{' => {
                     depth += 1;
                     deepest = deepest.max(depth);
+                    if depth > PARSED_DEPTH_MAX {
+                        break;
+                    }
                 }
                 b']' | b'}' => depth = depth.saturating_sub(1),
                 _ => {}
@@ -60,6 +66,12 @@ mod tests {
         assert_eq!(size("7"), (1, 0));
         assert_eq!(size(r#"{"a":[1,2,{}]}"#), (1 + 20 + 3 + 4 + 2 + 2 + 20, 3));
         assert_eq!(size(&format!("[{}0]", "[],".repeat(1_000))), (6_005, 2));
+    }
+
+    #[test]
+    fn what_no_parser_reaches_weighs_nothing() {
+        assert_eq!(size(&"[".repeat(128)), (1 + 128 * 4, 128));
+        assert_eq!(size(&"[".repeat(500_000)), (1 + 129 * 4, 129));
     }
 
     #[test]

@@ -54,12 +54,11 @@ where
     S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin,
 {
     let (answers, mut outbox) = mpsc::channel(64);
-    let received = |text: Utf8Bytes| {
-        let answers = answers.clone();
-        async move {
-            let answer = Outgoing::Say(text.as_str().to_owned());
-            answers.send(answer).await.unwrap_or_default();
-        }
+    let answers = &answers;
+    let received = |text: Utf8Bytes| async move {
+        let answer = Outgoing::Say(text.as_str().to_owned());
+        answers.send(answer).await.unwrap_or_default();
+        Ok(())
     };
     match socket.exchange(received, &mut outbox, pending()).await {
         Ending::Gone | Ending::Late(_) => {}

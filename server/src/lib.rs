@@ -40,6 +40,8 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// How long the last answers may take to be written: the core takes at most 1.2 of the 2 seconds.
 const FLUSH_MAX: Duration = Duration::from_millis(300);
+/// Calls that an agent may have open at once, however short the queue is.
+const CALLS_MIN: usize = 80;
 
 /// One server: what it was told, its name, and the world it runs in.
 pub struct Server<N: Network, C: Core> {
@@ -72,6 +74,8 @@ impl<N: Network, C: Core> Server<N, C> {
         let Self { config, core: decisions, boot, started, pid, network, .. } = self;
         let Self { token, sse_keep_alive, listener, stop, .. } = self;
         let message_max = config.limits.message_max_bytes;
+        // As many as may wait, control calls too, and some that are answered at once.
+        let calls_max = CALLS_MIN.max(2 * config.limits.queue_max + 16);
         let (core, inbox) = event_loop::channel();
         let event_loop = event_loop::run(decisions, inbox);
 
@@ -87,6 +91,7 @@ impl<N: Network, C: Core> Server<N, C> {
             instance_id: boot,
             pid,
             message_max,
+            calls_max,
             sse_keep_alive,
             tasks: tasks.clone(),
             closing: closing.clone(),
@@ -104,7 +109,8 @@ impl<N: Network, C: Core> Server<N, C> {
         tokio::spawn(keeper.keep(listener));
         let left = CancellationToken::new();
         if let Some((input, output)) = stdio {
-            let transport = StdioTransport::new(input, output, REQUEST_BYTES_MAX, left.clone());
+            let transport =
+                StdioTransport::new(input, output, REQUEST_BYTES_MAX, calls_max, left.clone());
             tasks.spawn(converse(adapter, transport, closing.clone(), left.clone()));
         }
         tokio::spawn(async move {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::agent::HttpAgent;
 use crate::bench::{Bench, dial, figure_of, say};
 use crate::harness::Server;
-use crate::wire::{accept_job, large_job, session};
+use crate::wire::{accept_job, large_job, next_but_status, session};
 use crate::{Attack, Case};
 
 /// What comes back for a line, with whatever came before it.
@@ -52,7 +52,7 @@ pub(crate) fn cases() -> Vec<Case> {
     let rows = ROWS.iter().map(|(name, line, code)| {
         Case::new(*name, move |bench: &mut Bench| assert_eq!(complaint(bench, &line()), *code))
     });
-    let others: [Attack; 8] = [
+    let others: [Attack; 9] = [
         ("an_id_that_is_used_twice_is_answered_once", |bench| {
             let agent = bench.agent.as_mut().unwrap();
             let call = json!({ "name": "read_console", "arguments": {} });
@@ -102,6 +102,26 @@ pub(crate) fn cases() -> Vec<Case> {
             let refused = answers.iter().filter(|answer| answer.contains("ERR_QUEUE_FULL")).count();
             let told = answers.iter().filter(|answer| answer.contains("running")).count();
             assert!(refused > 1_000 && told > 0 && refused + told == 5_000, "{refused} {told}");
+        }),
+        ("a_hundred_calls_that_wait_keep_no_cancel_out", |bench| {
+            let mut socket = session(bench, "ready");
+            let agent = bench.agent.as_mut().unwrap();
+            let mut calls = Vec::new();
+            for _ in 0..100 {
+                calls.push(agent.call("run_tests", json!({ "wait_ms": 60_000 })));
+                accept_job(&mut socket);
+            }
+            agent.run("get_editor_state", json!({})).unwrap();
+            for call in calls {
+                agent.cancel(call);
+                let cancel = next_but_status(&mut socket);
+                assert_eq!(cancel["type"], "cancel");
+                let id = &cancel["request_id"];
+                say(
+                    &mut socket,
+                    &json!({ "type": "cancel_result", "request_id": id, "status": "cancelled" }),
+                );
+            }
         }),
         ("large_calls_that_wait", |bench| {
             let _compiling = session(bench, "compiling");

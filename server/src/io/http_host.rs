@@ -52,10 +52,9 @@ const BODY_MAX: Duration = Duration::from_secs(10);
 const HEAD_BYTES_MAX: usize = 32 * 1024;
 /// Header lines of a request.
 const HEADERS_MAX: usize = 64;
-/// Connections at once. A plugin's leaves when it becomes a WebSocket: those are bounded by the core.
-const CONNECTIONS_MAX: usize = 96;
-/// Of them, those with a request that is being answered: the door is never blocked.
-const BUSY_MAX: usize = 80;
+/// Connections beside those with a request that is being answered: the door is never blocked. A plugin's leaves
+/// when it becomes a WebSocket: those are bounded by the core.
+const IDLE_CONNECTIONS: usize = 16;
 /// Connections whose owner is not known yet; more wait to be accepted.
 const UNKNOWN_MAX: usize = 64;
 /// Connections of other users that are told why they are closed; more are just closed.
@@ -91,6 +90,8 @@ pub struct Surroundings {
     pub instance_id: Boot,
     pub pid: u32,
     pub message_max: usize,
+    /// Requests that are answered at once.
+    pub calls_max: usize,
     pub sse_keep_alive: Option<Duration>,
     pub tasks: TaskTracker,
     pub closing: CancellationToken,
@@ -99,7 +100,7 @@ pub struct Surroundings {
 impl HttpHost {
     pub fn new(surroundings: Surroundings, doorkeeper: Doorkeeper) -> Self {
         let Surroundings { core, adapter, instance_id, pid, message_max, .. } = surroundings;
-        let Surroundings { sse_keep_alive, tasks, closing, .. } = surroundings;
+        let Surroundings { calls_max, sse_keep_alive, tasks, closing, .. } = surroundings;
         let config = StreamableHttpServerConfig::default()
             .with_legacy_session_mode(false)
             .with_json_response(true)
@@ -114,7 +115,7 @@ impl HttpHost {
             Arc::new(NeverSessionManager::default()),
             config,
         );
-        let guests = Guests::new(CONNECTIONS_MAX, BUSY_MAX);
+        let guests = Guests::new(calls_max + IDLE_CONNECTIONS, calls_max);
         let unknown = Arc::new(Semaphore::new(UNKNOWN_MAX));
         Self {
             core,
@@ -174,10 +175,7 @@ impl HttpHost {
             match same_user {
                 Some(true) => match self.guests.welcome() {
                     Some(guest) => self.converse(stream, guest).await,
-                    // Only if every one of them could be busy.
-                    None => {
-                        warn!(max = CONNECTIONS_MAX, "all connections are busy: one was dropped");
-                    }
+                    None => warn!("all connections are busy: one was dropped"),
                 },
                 Some(false) => {
                     warn!("a connection of another user was refused");

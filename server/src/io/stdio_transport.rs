@@ -27,10 +27,10 @@ use crate::coordination::Failure;
 const UNREAD_BYTES_MAX: u32 = 1024 * 1024;
 /// What an answer takes beside its bytes.
 const UNREAD_BYTES_EACH: usize = 4 * 1024;
-/// Bytes of requests without an answer: the next one is read when there is room again.
-const OPEN_BYTES_MAX: usize = 8 * 1024 * 1024;
-/// What a request takes beside its bytes: the room for its answer.
-const OPEN_BYTES_EACH: usize = 96 * 1024;
+/// Bytes of requests without an answer, at least: the next one is read when there is room again.
+const OPEN_BYTES_MIN: usize = 8 * 1024 * 1024;
+/// What a request takes beside its bytes, so that all the answers that are owed have room.
+const OPEN_BYTES_EACH: usize = 40 * 1024;
 /// What is more than this of a request is taken from another room: it is refused if there is none.
 const LARGE: usize = 32 * 1024;
 const LARGE_BYTES_MAX: usize = 4 * 1024 * 1024;
@@ -79,13 +79,21 @@ where
     R: AsyncRead + Unpin + Send,
     W: AsyncWrite + Unpin + Send + 'static,
 {
-    /// `left` is cancelled when the agent is gone.
-    pub fn new(input: R, output: W, line_max: usize, left: CancellationToken) -> Self {
+    /// There is room for `calls_max` requests without an answer, whatever they are. `left` is cancelled when the
+    /// agent is gone.
+    pub fn new(
+        input: R,
+        output: W,
+        line_max: usize,
+        calls_max: usize,
+        left: CancellationToken,
+    ) -> Self {
         let writer = tokio::sync::Mutex::new(output);
         let output = Output { writer, room: Semaphore::new(UNREAD_BYTES_MAX as usize), left };
+        let open_bytes = OPEN_BYTES_MIN.max(calls_max * (LARGE + OPEN_BYTES_EACH));
         let open = OpenRequests {
             ids: Mutex::default(),
-            room: Arc::new(Semaphore::new(OPEN_BYTES_MAX)),
+            room: Arc::new(Semaphore::new(open_bytes)),
             room_for_large: Arc::new(Semaphore::new(LARGE_BYTES_MAX)),
             changed: Notify::new(),
         };

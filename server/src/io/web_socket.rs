@@ -52,6 +52,10 @@ pub enum Ending<T> {
 
 /// The peer sent a message over the limit.
 pub const TOO_LARGE: u16 = 1009;
+const OVER_THE_LIMIT: &str = "frame over the limit";
+
+/// Whoever received a message finds it too large.
+pub struct TooLarge;
 
 pub struct WebSocket<S> {
     sink: SplitSink<WebSocketStream<S>, Message>,
@@ -75,7 +79,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
     /// Until one side has had enough. The peer is read and written to at the same time. Once `closing` is there it
     /// is not read any more, and what is in the outbox may take as long as it says: a peer that reads nothing does
     /// not keep a socket that is given up.
-    pub async fn exchange<T: Spoken, R: Future<Output = ()>>(
+    pub async fn exchange<T: Spoken, R: Future<Output = Result<(), TooLarge>>>(
         &mut self,
         received: impl FnMut(Utf8Bytes) -> R,
         outbox: &mut mpsc::Receiver<Outgoing<T>>,
@@ -115,12 +119,14 @@ async fn read<S, T, R>(
 ) -> Ending<T>
 where
     S: AsyncRead + AsyncWrite + Unpin,
-    R: Future<Output = ()>,
+    R: Future<Output = Result<(), TooLarge>>,
 {
     while let Some(message) = messages.next().await {
         match message {
             Ok(Message::Text(text)) => {
-                received(text).await;
+                if let Err(TooLarge) = received(text).await {
+                    return Ending::Refused { code: TOO_LARGE, reason: OVER_THE_LIMIT };
+                }
                 yield_now().await; // What is answered is written before more is read.
             }
             Ok(Message::Binary(_)) => {
@@ -137,7 +143,7 @@ where
 fn ending_of<T>(error: &Error) -> Ending<T> {
     debug!(%error, "a WebSocket failed");
     let (code, reason) = match error {
-        Error::Capacity(_) => (TOO_LARGE, "frame over the limit"),
+        Error::Capacity(_) => (TOO_LARGE, OVER_THE_LIMIT),
         Error::Utf8(_) => (1007, "text must be UTF-8"),
         Error::Protocol(_) | Error::AttackAttempt => (1002, "broken WebSocket frame"),
         Error::ConnectionClosed
