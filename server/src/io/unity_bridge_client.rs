@@ -21,7 +21,7 @@ impl Spoken for ToUnity {
     }
 }
 
-/// Every frame may weigh as much: two thousand entries of a console, whatever is in them.
+/// Every frame may weigh as much: two thousand entries of a console with a dozen fields each.
 const WEIGHT_MAX: usize = 200_000;
 /// A larger frame may weigh more, but must not be denser than this: parsed, it takes eight times its size.
 const BYTES_PER_WEIGHT: usize = 4;
@@ -72,15 +72,15 @@ pub(super) async fn serve<S>(
 ) where
     S: AsyncRead + AsyncWrite + Unpin,
 {
+    let core = &core;
     let UnityPort { id, mut outbox, admitted, told_to_close, dropped } = core.unity_opened().await;
     let mut socket = WebSocket::new(Threshold::new(stream, admitted.clone()), message_max).await;
-    let told = &core;
     let received = |text: Utf8Bytes| async move {
         if is_too_heavy(text.as_bytes()) {
             return Err(TooLarge);
         }
         let frame = || Event::UnityFrame { on: id, frame: frame_of(text.as_bytes()) };
-        told.tell_decoded(frame).await;
+        core.tell_decoded(frame).await;
         Ok(())
     };
     let mut place = None;
@@ -95,7 +95,7 @@ pub(super) async fn serve<S>(
         ending = socket.exchange(received, &mut outbox, closing) => ending,
     };
     let closed = |by| core.tell(Event::UnityClosed { on: id, by });
-    let give_back = give_back(&mut outbox, id, &core);
+    let give_back = give_back(&mut outbox, id, core);
     match ending {
         Ending::Gone => {
             give_back.await;
