@@ -20,7 +20,7 @@ impl Network for Loopback {
 
     async fn bind(&self, port: u16) -> io::Result<TcpListener> {
         #[cfg(target_os = "linux")]
-        linux::own_user();
+        linux::own_user(); // Before anybody can take the descriptors that it needs.
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
         warn_of_a_namesake(Listener::port(&listener)).await;
         Ok(listener)
