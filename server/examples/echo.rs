@@ -15,7 +15,7 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 use tokio_tungstenite::tungstenite::handshake::server::create_response_with_body;
-use unity_mcp::io::web_socket::{Ending, Outgoing, WebSocket};
+use unity_mcp::unity::web_socket::{Ending, Outgoing, WebSocket};
 
 /// The largest that can be configured.
 const MESSAGE_MAX: usize = 16 * 1024 * 1024;

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use protocol::{Json, Map, parse_json, printable};
 
-use crate::coordination::Limits;
+use coordination::Limits;
 use flags::apply_flag;
 
 pub use flags::{SettingFlag, setting_flags};

@@ -6,12 +6,15 @@
 //! from one operating system to the next.
 
 pub mod config_loader;
-pub mod io;
+pub mod event_loop;
+pub mod http;
 pub mod logger;
+pub mod mcp;
+pub mod network;
+pub mod port;
 pub mod system;
-
-#[forbid(clippy::disallowed_types, clippy::disallowed_methods, clippy::disallowed_macros)]
-pub mod coordination;
+mod transition_log;
+pub mod unity;
 
 use std::time::{Duration, SystemTime};
 
@@ -25,15 +28,15 @@ use tracing::debug;
 
 use config_loader::Config;
 use coordination::{Boot, Event};
-use io::bodies::REQUEST_BYTES_MAX;
-use io::event_loop::{self, Core};
-use io::http_host::Surroundings;
-use io::mcp_endpoint_adapter::McpEndpointAdapter;
-use io::network::Network;
-use io::port_keeper::PortKeeper;
-use io::relay::Relay;
-use io::stdio_transport::StdioTransport;
-use io::task_view::TaskView;
+use event_loop::Core;
+use http::Surroundings;
+use http::request_body::REQUEST_BYTES_MAX;
+use mcp::adapter::McpEndpointAdapter;
+use mcp::stdio_transport::StdioTransport;
+use mcp::tasks::TaskView;
+use network::Network;
+use port::port_keeper::PortKeeper;
+use port::relay::Relay;
 
 /// What the server calls itself, to Unity and to agents.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -5,14 +5,14 @@ mod cli;
 use std::io::{ErrorKind, Write as _};
 use std::time::{Duration, SystemTime};
 
+use coordination::ExecutionCoordinator;
 use rmcp::transport::io::stdio_pipes;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 use unity_mcp::config_loader::{self, Config};
-use unity_mcp::coordination::ExecutionCoordinator;
-use unity_mcp::io::http_host::SSE_KEEP_ALIVE;
-use unity_mcp::io::network::Network as _;
-use unity_mcp::io::port_keeper::{Holder, identify};
+use unity_mcp::http::SSE_KEEP_ALIVE;
+use unity_mcp::network::Network as _;
+use unity_mcp::port::port_keeper::{Holder, identify};
 use unity_mcp::system::{self, Loopback, StopSignals};
 use unity_mcp::{Server, VERSION, logger};
 

@@ -7,8 +7,8 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use tokio::net::{TcpListener, TcpStream};
 use tracing::warn;
 
-use crate::coordination::Boot;
-use crate::io::network::{Accepted, Listener, Network};
+use crate::network::{Accepted, Listener, Network};
+use coordination::Boot;
 
 /// TCP on 127.0.0.1, and there alone.
 #[derive(Clone, Copy, Debug)]

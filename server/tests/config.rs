@@ -5,8 +5,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use coordination::Limits;
 use unity_mcp::config_loader::{Config, DEFAULT_FILE, RawFlags, load};
-use unity_mcp::coordination::Limits;
 
 /// An empty directory of this test's own.
 fn directory(test: &str) -> PathBuf {

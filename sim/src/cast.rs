@@ -6,14 +6,14 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use coordination::Boot;
 use mock_unity::{Books, MockEditor, session};
 use tokio::io::split;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use unity_mcp::Server;
 use unity_mcp::config_loader::Config;
-use unity_mcp::coordination::Boot;
-use unity_mcp::io::network::Network as _;
+use unity_mcp::network::Network as _;
 
 use crate::agent::{self, Act, Diary, Part};
 use crate::drowsy::{Drowsy, DrowsyStream};

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use unity_mcp::io::network::{Accepted, Listener, Network};
+use unity_mcp::network::{Accepted, Listener, Network};
 
 /// Every so many reads of a stream one is missed.
 const AWAKE: u32 = 5;

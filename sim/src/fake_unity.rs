@@ -3,12 +3,12 @@
 
 use std::collections::VecDeque;
 
+use coordination::ConnectionId;
 use protocol::{
     CancelResult, CancelStatus, EditorState, ErrorBody, ErrorMessage, ExecuteOutcome,
     ExecuteResult, FromUnity, JobState, JobStatus, Json, Map, PluginHello, Progress, RequestId,
     SubmitJobResult, SubmitStatus, ToUnity, UnityJobId,
 };
-use unity_mcp::coordination::ConnectionId;
 
 /// A request that arrived and has not been answered.
 #[derive(Clone, Debug)]

@@ -3,13 +3,13 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
-use protocol::{EditorState, FromUnity, Json, Map, PluginHello, Pong};
-use sim::schedule::Schedule;
-use sim::world::{self, Judge};
-use unity_mcp::coordination::{
+use coordination::{
     CallId, ConnectionId, Event, ExecutionCoordinator, Limits, RawCall, Timestamp, ValidCall,
     validate,
 };
+use protocol::{EditorState, FromUnity, Json, Map, PluginHello, Pong};
+use sim::schedule::Schedule;
+use sim::world::{self, Judge};
 
 pub(crate) fn print() -> ExitCode {
     schedules();

@@ -20,7 +20,7 @@ use rmcp_client::transport::streamable_http_client::{
 };
 use sse_stream::{Sse, SseStream};
 use tokio_util::task::AbortOnDropHandle;
-use unity_mcp::io::network::Network;
+use unity_mcp::network::Network;
 
 #[derive(Clone)]
 pub(crate) struct HttpClient<N> {

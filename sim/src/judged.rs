@@ -4,13 +4,13 @@
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use protocol::EditorState;
-use unity_mcp::coordination::{
+use coordination::{
     Boot, CallId, Deadline, EditorReport, Effect, Event, Limits, Reason, Request, ServerState,
     Timestamp, ValidCall, Why,
 };
-use unity_mcp::io::event_loop::Core;
-use unity_mcp::io::rendering;
+use protocol::EditorState;
+use unity_mcp::event_loop::Core;
+use unity_mcp::mcp::rendering;
 
 use crate::log::Log;
 use crate::model::{Ask, Millis, Model};

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use unity_mcp::coordination::Guarantee;
+use coordination::Guarantee;
 
 /// Calls are named as on the wire: by their `client_request_id`.
 #[derive(Debug, Default)]

@@ -18,7 +18,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc;
 use tokio::task::LocalSet;
 use tokio::time::{Instant, sleep, sleep_until};
-use unity_mcp::io::network::{Accepted, Listener, Network};
+use unity_mcp::network::{Accepted, Listener, Network};
 
 use crate::closing_order::ClosingOrder;
 use crate::log::{Log, Wire};

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, UNIX_EPOCH};
 
 use turmoil::net::{TcpListener, TcpStream};
-use unity_mcp::io::network::{Accepted, Listener, Network};
+use unity_mcp::network::{Accepted, Listener, Network};
 
 use crate::closing_order::{ClosesLast, ClosingOrder};
 use crate::log::{Log, Wire};

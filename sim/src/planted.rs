@@ -3,13 +3,13 @@
 
 use std::collections::VecDeque;
 
-use protocol::{EditorState, FromUnity, PluginHello, RequestId, ToUnity};
-use unity_mcp::coordination::{
+use coordination::{
     Answer, Deadline, EditorReport, Effect, ErrorCode, Event, ExecutionCoordinator, Failure,
     Guarantee, Limits, Note, Timestamp, Why,
 };
+use protocol::{EditorState, FromUnity, PluginHello, RequestId, ToUnity};
 
-use unity_mcp::io::event_loop::Core;
+use unity_mcp::event_loop::Core;
 
 use crate::fake_unity::{console, result};
 
@@ -127,7 +127,7 @@ pub struct Planted {
     held: VecDeque<Event>,
     /// Whatever the fault counts.
     count: u64,
-    session: Option<unity_mcp::coordination::ConnectionId>,
+    session: Option<coordination::ConnectionId>,
 }
 
 impl Core for Planted {
@@ -288,7 +288,7 @@ impl Planted {
     fn pretend_answer(
         &mut self,
         now: Timestamp,
-        on: unity_mcp::coordination::ConnectionId,
+        on: coordination::ConnectionId,
         request: RequestId,
     ) -> Vec<Effect> {
         let outcome = protocol::ExecuteOutcome::Ok(console());

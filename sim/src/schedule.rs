@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use unity_mcp::coordination::Limits;
+use coordination::Limits;
 
 /// Draws words from a seed (splitmix64).
 #[derive(Clone, Debug)]

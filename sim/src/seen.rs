@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use unity_mcp::coordination::{CancelAnswer, ErrorCode, Guarantee};
+use coordination::{CancelAnswer, ErrorCode, Guarantee};
 
 /// How often each thing was seen.
 #[derive(Clone, Debug, Default)]

@@ -6,7 +6,7 @@ use std::future::Future;
 use std::io;
 use std::time::Duration;
 
-use unity_mcp::io::network::Network;
+use unity_mcp::network::Network;
 
 /// What the network between two hosts can suffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

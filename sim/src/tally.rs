@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use unity_mcp::coordination::ErrorCode;
+use coordination::ErrorCode;
 
 use crate::agent::{Entry, Pages};
 use crate::scenario::{Action, Scenario, ServerDoes};

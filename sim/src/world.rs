@@ -8,13 +8,13 @@ mod unity;
 
 use std::collections::BTreeSet;
 
-use protocol::{FromUnity, Pong, ToUnity};
-use unity_mcp::coordination::{
+use coordination::{
     Answer, Boot, ClosedBy, ConnectionId, Effect, Event, ExecutionCoordinator, Limits, Note,
     Outcome, Timestamp,
 };
+use protocol::{FromUnity, Pong, ToUnity};
 
-use unity_mcp::io::event_loop::Core;
+use unity_mcp::event_loop::Core;
 
 use crate::fake_unity::FakeUnity;
 use crate::ledger::Ledger;

@@ -1,8 +1,8 @@
 //! The fake Unity must notice what it is there to notice.
 
+use coordination::ConnectionId;
 use protocol::{Execute, GetJobStatus, Json, ToUnity};
 use sim::fake_unity::FakeUnity;
-use unity_mcp::coordination::ConnectionId;
 
 fn execute(request: &str, client: &str) -> ToUnity {
     ToUnity::Execute(Execute {

@@ -1,11 +1,9 @@
 //! What agents do, and what they are told: MCP without its transports.
 
+use coordination::{CallId, ErrorCode, Event, Failure, Outcome, RawCall, Request, validate};
 use protocol::Json;
 use serde_json::json;
-use unity_mcp::coordination::{
-    CallId, ErrorCode, Event, Failure, Outcome, RawCall, Request, validate,
-};
-use unity_mcp::io::rendering;
+use unity_mcp::mcp::rendering;
 
 use super::{Happening, World};
 use crate::agent::Told;

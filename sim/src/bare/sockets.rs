@@ -1,10 +1,10 @@
 //! Sockets: connections of the Editors, as the shells at both ends would have them.
 
+use coordination::{ClosedBy, ConnectionId, Event};
 use mock_unity::Input;
 use protocol::{ToUnity, codec};
 use serde_json::json;
-use unity_mcp::coordination::{ClosedBy, ConnectionId, Event};
-use unity_mcp::io::unity_bridge_client::frame_of;
+use unity_mcp::unity::unity_bridge_client::frame_of;
 
 use super::wires::{Held, Parcel, Side};
 use super::{Happening, Millis, World};

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::mpsc;
-use unity_mcp::io::network::{Listener as _, Network as _};
+use unity_mcp::network::{Listener as _, Network as _};
 
 use super::Memory;
 use crate::log::Log;

@@ -1,9 +1,9 @@
 //! What Unity answers, or what comes back unsent, and what must follow from it.
 
+use coordination::{ConnectionId, ErrorCode, Guarantee};
 use protocol::{
     CancelStatus, ErrorBody, ExecuteOutcome, JobState, JobStatus, RequestId, ToUnity, UnityJobId,
 };
-use unity_mcp::coordination::{ConnectionId, ErrorCode, Guarantee};
 
 use super::{CallState, Expect, JobLife, Lane, Millis, Model, Owed, Place, What, Who};
 

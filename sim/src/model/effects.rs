@@ -1,7 +1,7 @@
 //! What the server does, judged against what it may do now.
 
+use coordination::{ConnectionId, Effect, ErrorCode, JobId, Note, SessionEnd};
 use protocol::{JobState, RequestId, ToUnity};
-use unity_mcp::coordination::{ConnectionId, Effect, ErrorCode, JobId, Note, SessionEnd};
 
 use super::{
     Ask, Call, CallState, Editor, Expect, Hello, JobLife, Lane, Millis, Model, Owed, Place,

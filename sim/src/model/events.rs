@@ -1,7 +1,7 @@
 //! What happens in the world, and what must follow from it.
 
+use coordination::{CancelAnswer, ClosedBy, ConnectionId, ErrorCode, Guarantee};
 use protocol::{DecodeError, EditorState, FromUnity, JobState, PluginHello};
-use unity_mcp::coordination::{CancelAnswer, ClosedBy, ConnectionId, ErrorCode, Guarantee};
 
 use super::answers::Answer;
 use super::{

@@ -10,10 +10,8 @@ mod rules;
 
 use std::collections::{BTreeMap, VecDeque};
 
+use coordination::{Boot, CancelAnswer, ConnectionId, ErrorCode, Guarantee, Limits, Reason};
 use protocol::{EditorState, JobState, Json, PluginHello, RequestId, UnityJobId};
-use unity_mcp::coordination::{
-    Boot, CancelAnswer, ConnectionId, ErrorCode, Guarantee, Limits, Reason,
-};
 
 use crate::seen::Seen;
 

@@ -1,9 +1,7 @@
 //! What agents are told, judged against what is true.
 
+use coordination::{Answer, CancelAnswer, CancelView, ErrorCode, Failure, Guarantee, Outcome};
 use protocol::JobState;
-use unity_mcp::coordination::{
-    Answer, CancelAnswer, CancelView, ErrorCode, Failure, Guarantee, Outcome,
-};
 
 use super::{Ask, Call, CallState, Expect, JobLife, Lane, Millis, Model, Verdict, Who};
 

@@ -1,7 +1,7 @@
 //! What time does, and what must hold when a step is over.
 
+use coordination::{ErrorCode, Guarantee, Reason};
 use protocol::{EditorState, JobState};
-use unity_mcp::coordination::{ErrorCode, Guarantee, Reason};
 
 use super::{
     Ask, Call, CallState, Editor, Expect, Job, JobLife, Lane, Millis, Model, Owed, Verdict, What,

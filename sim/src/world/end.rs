@@ -1,8 +1,8 @@
 //! How a schedule ends: all faults stop, everybody is answered, and the books are compared.
 
+use coordination::ClosedBy;
 use protocol::EditorState;
-use unity_mcp::coordination::ClosedBy;
-use unity_mcp::io::event_loop::Core;
+use unity_mcp::event_loop::Core;
 
 use super::{World, named};
 

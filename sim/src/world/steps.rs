@@ -1,8 +1,8 @@
 //! One step of a schedule, and the time that passes in it.
 
+use coordination::{ClosedBy, Event};
 use protocol::{Execute, SubmitJob, ToUnity};
-use unity_mcp::coordination::{ClosedBy, Event};
-use unity_mcp::io::event_loop::Core;
+use unity_mcp::event_loop::Core;
 
 use super::unity::state;
 use super::{Judge, World};

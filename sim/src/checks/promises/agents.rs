@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use coordination::Guarantee;
 use protocol::Json;
-use unity_mcp::coordination::Guarantee;
 
 use super::{Auditor, Given, label_of, text};
 use crate::log::Wire;

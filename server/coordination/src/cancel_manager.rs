@@ -1,0 +1,88 @@
+//! CancelManager: which cancels Unity is still owed. A cancel is kept while Unity is away, and sent
+//! once.
+
+use std::collections::VecDeque;
+
+use protocol::{RequestId, UnityJobId};
+
+use crate::ids::JobId;
+use crate::limits::Limits;
+
+#[derive(Debug, Default)]
+pub(crate) struct CancelManager {
+    intents: VecDeque<Intent>,
+    /// Submissions given up on: should Unity accept one after all, it is cancelled there.
+    abandoned: VecDeque<RequestId>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Intent {
+    /// A living job; waits until Unity's name for it is known.
+    Job(JobId),
+    /// A job that has ended here but may go on in Unity.
+    Orphan(UnityJobId),
+}
+
+impl CancelManager {
+    pub(crate) fn want(&mut self, intent: Intent) {
+        if !self.intents.contains(&intent) {
+            self.intents.push_back(intent);
+        }
+    }
+
+    /// A cancel of this job waits to be sent.
+    pub(crate) fn owes(&self, job: JobId) -> bool {
+        self.intents.contains(&Intent::Job(job))
+    }
+
+    /// The job has ended: there is nothing left to cancel.
+    pub(crate) fn forget(&mut self, job: JobId) {
+        self.intents.retain(|intent| *intent != Intent::Job(job));
+    }
+
+    /// The Editor that knew them is gone.
+    pub(crate) fn forget_orphans(&mut self) {
+        self.intents.retain(|intent| matches!(intent, Intent::Job(_)));
+    }
+
+    pub(crate) fn forget_orphan(&mut self, id: &UnityJobId) {
+        self.intents.retain(|intent| !matches!(intent, Intent::Orphan(orphan) if orphan == id));
+    }
+
+    /// Takes the first intent whose target Unity knows, with Unity's name for it.
+    pub(crate) fn next(
+        &mut self,
+        unity_id: impl Fn(JobId) -> Option<UnityJobId>,
+    ) -> Option<(Option<JobId>, UnityJobId)> {
+        let target = |intent: &Intent| match intent {
+            Intent::Job(job) => unity_id(*job).map(|id| (Some(*job), id)),
+            Intent::Orphan(id) => Some((None, id.clone())),
+        };
+        let index = self.intents.iter().position(|intent| target(intent).is_some())?;
+        self.intents.remove(index).as_ref().and_then(target)
+    }
+
+    pub(crate) fn abandon(&mut self, submission: RequestId, limits: &Limits) {
+        self.abandoned.push_back(submission);
+        if self.abandoned.len() > limits.abandoned_max {
+            self.abandoned.pop_front();
+        }
+    }
+
+    /// True, once, if this submission was given up on.
+    pub(crate) fn take_abandoned(&mut self, submission: &RequestId) -> bool {
+        let before = self.abandoned.len();
+        self.abandoned.retain(|abandoned| abandoned != submission);
+        self.abandoned.len() < before
+    }
+
+    pub(crate) fn assert_invariants(&self, limits: &Limits, lives: impl Fn(JobId) -> bool) {
+        let leaks = |intent: &Intent| matches!(intent, Intent::Job(job) if !lives(*job));
+        debug_assert!(!self.intents.iter().any(leaks), "an ended job is owed no cancel");
+        debug_assert!(self.abandoned.len() <= limits.abandoned_max, "abandoned ones are bounded");
+        debug_assert!(
+            self.intents.len() <= limits.jobs_active_max + limits.abandoned_max + 1,
+            "intents are bounded"
+        );
+    }
+}

@@ -1,0 +1,306 @@
+//! Event and Effect: everything that can happen to the server, and everything it may do.
+
+use std::time::Duration;
+
+use protocol::{DecodeError, EditorState, FromUnity, JobState, Json, Progress, RequestId, ToUnity};
+
+use crate::failure::Failure;
+use crate::ids::{CallId, ConnectionId, JobId};
+use crate::request_validator::ValidCall;
+use crate::time::JobTimes;
+
+/// Everything that can happen to the server.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// The port is ours: Unity can come.
+    PortBound,
+    /// The port is not ours: Unity cannot come until `PortBound`. `holder` is said to agents.
+    PortHeld {
+        port: u16,
+        holder: String,
+    },
+    CallReceived {
+        call: CallId,
+        request: ValidCall,
+        wants_progress: bool,
+    },
+    /// The agent does not want the answer any more.
+    CallCancelled {
+        call: CallId,
+    },
+    /// The adapter of this call failed; the agent still wants an answer.
+    CallBroke {
+        call: CallId,
+    },
+    UnityOpened {
+        on: ConnectionId,
+    },
+    UnityFrame {
+        on: ConnectionId,
+        frame: Result<FromUnity, DecodeError>,
+    },
+    /// A frame handed over by `Effect::Send` comes back: not one byte of it was written.
+    UnityNotSent {
+        on: ConnectionId,
+        frame: ToUnity,
+    },
+    UnityClosed {
+        on: ConnectionId,
+        by: ClosedBy,
+    },
+    StopRequested,
+    /// `next_deadline` has passed.
+    DeadlineReached,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClosedBy {
+    /// The plugin, the network, or ourselves.
+    Anyone,
+    /// The bridge, because a frame was over the limit.
+    FrameTooLarge,
+}
+
+/// Everything the server may do to the world. The shell performs them in order.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    /// The one answer to a call. `request_id` is its name on the wire and in logs.
+    Reply {
+        call: CallId,
+        request_id: RequestId,
+        outcome: Outcome,
+    },
+    Progress {
+        call: CallId,
+        report: ProgressReport,
+    },
+    Send {
+        on: ConnectionId,
+        frame: ToUnity,
+    },
+    Close {
+        on: ConnectionId,
+        code: CloseCode,
+        reason: &'static str,
+    },
+    /// Nothing to perform, but worth a line in the log and in every trace.
+    Note(Note),
+    /// Everything is answered and closed, or had its time: the process may end.
+    Stopped,
+}
+
+pub type Outcome = Result<Answer, Failure>;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CloseCode {
+    Normal = 1000,
+    GoingAway = 1001,
+    Policy = 1008,
+    /// A request has blocked Unity for so long that the plugin should start afresh.
+    Stuck = 4408,
+}
+
+/// What a call that succeeded is told.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answer {
+    EditorState(Box<EditorReport>),
+    /// What Unity gave for an `execute`.
+    Unity(Json),
+    JobAccepted {
+        job: JobId,
+        state: JobState,
+        times: JobTimes,
+    },
+    Job(Box<JobReport>),
+    Cancel {
+        job: JobId,
+        status: CancelAnswer,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct EditorReport {
+    pub server_state: ServerState,
+    /// `None` is `unknown`.
+    pub editor_state: Option<EditorState>,
+    pub connected: bool,
+    pub last_editor_status_seq: Option<u64>,
+    /// Why a call would wait now.
+    pub waiting_reason: Option<Reason>,
+    pub queue_length: usize,
+    pub running: Option<Running>,
+    pub plugin_version: Option<String>,
+    pub server_version: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServerState {
+    Booting,
+    WaitingEditor,
+    Ready,
+    Stopping,
+    Stopped,
+}
+
+/// Why calls wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reason {
+    Disconnected,
+    Compiling,
+    Reloading,
+    /// Unity has an answered request that it has not finished.
+    Unresponsive,
+}
+
+/// The round trip in the lane.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Running {
+    pub request_id: RequestId,
+    pub tool_name: &'static str,
+    pub elapsed: Duration,
+    pub overdue: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct JobReport {
+    pub job: JobId,
+    pub state: JobState,
+    pub times: JobTimes,
+    pub progress: Option<Progress>,
+    pub result: Option<Json>,
+    pub error: Option<Failure>,
+    pub cancel: Option<CancelView>,
+}
+
+/// How a job shows that somebody wanted it cancelled.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CancelView {
+    Requested,
+    Rejected(Failure),
+}
+
+/// What `cancel_job` answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CancelAnswer {
+    /// It was queued and never reaches Unity.
+    Cancelled,
+    CancelRequested,
+    /// It has ended already.
+    Rejected,
+}
+
+/// How far a call is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProgressReport {
+    pub state: CallState,
+    /// Why it waits, if it does.
+    pub reason: Option<Reason>,
+    /// How many calls are before it.
+    pub position: Option<usize>,
+    pub elapsed: Duration,
+    /// The job it waits for, and how far that is.
+    pub job: Option<(JobState, Option<Progress>)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallState {
+    WaitingEditorReady,
+    Queued,
+    Running,
+}
+
+/// Why a session is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SessionEnd {
+    SocketClosed,
+    /// The same Editor came anew.
+    Replaced,
+    /// It did not answer the probe, and a newcomer waits.
+    ProbeUnanswered,
+    NoPong,
+    /// A request has not been finished for too long.
+    Stuck,
+    BadFrames,
+    /// The socket did not take a frame.
+    NotWritable,
+}
+
+impl SessionEnd {
+    /// What its socket is told.
+    pub(crate) fn close(self) -> (CloseCode, &'static str) {
+        match self {
+            Self::SocketClosed => (CloseCode::Normal, "closed"),
+            Self::Replaced => (CloseCode::Normal, "replaced by a newer connection"),
+            Self::ProbeUnanswered => {
+                (CloseCode::Normal, "did not answer while another Editor asked")
+            }
+            Self::NoPong => (CloseCode::Policy, "no pong in time"),
+            Self::Stuck => (CloseCode::Stuck, "a request has not been finished in time"),
+            Self::BadFrames => (CloseCode::Policy, "too many bad frames in a row"),
+            Self::NotWritable => (CloseCode::GoingAway, "the socket does not take frames"),
+        }
+    }
+}
+
+/// Decisions that nothing else would show.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Note {
+    SessionBegan {
+        on: ConnectionId,
+        plugin_version: String,
+    },
+    SessionEnded {
+        on: ConnectionId,
+        why: SessionEnd,
+    },
+    SessionContested {
+        incumbent: ConnectionId,
+        newcomer: ConnectionId,
+    },
+    VersionsDiffer {
+        plugin: String,
+        server: String,
+    },
+    StaleStatus {
+        seq: u64,
+    },
+    /// An answer that nobody waits for: unknown, finished, or a second one.
+    AnswerDropped {
+        request_id: RequestId,
+    },
+    /// The request that kept the lane is finished in Unity.
+    LaneFreed {
+        request_id: RequestId,
+    },
+    /// An answer that makes no sense for its request.
+    BadAnswer {
+        request_id: RequestId,
+        problem: String,
+    },
+    /// Unity has not answered a question of the server itself.
+    QuestionUnanswered {
+        request_id: RequestId,
+    },
+    BadFrame {
+        on: ConnectionId,
+        problem: String,
+    },
+    FrameIgnored {
+        on: ConnectionId,
+    },
+    PluginError {
+        code: String,
+        message: String,
+    },
+    CallCancelled {
+        call: CallId,
+    },
+    JobChanged {
+        job: JobId,
+        state: JobState,
+    },
+    /// Unity accepted a job that was given up; it is cancelled there.
+    LateAcceptance {
+        request_id: RequestId,
+    },
+}

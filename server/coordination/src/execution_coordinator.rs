@@ -1,0 +1,201 @@
+//! ExecutionCoordinator: the one transition function. Every event runs the same four steps:
+//! expire, react, dispatch, check.
+//!
+//! The reactions are grouped by what they are about: `calls`, `sessions`, `answers`, `jobs`;
+//! `dispatch` starts whatever has become possible, `expiry` ends what time has ended.
+
+mod answers;
+mod calls;
+mod dispatch;
+mod expiry;
+mod jobs;
+mod sessions;
+
+use protocol::ToUnity;
+
+use crate::cancel_manager::CancelManager;
+use crate::editor_state_tracker::EditorStateTracker;
+use crate::event::{CloseCode, Effect, Event, Note, Outcome, ServerState};
+use crate::failure::Failure;
+use crate::ids::{Boot, CallId, ConnectionId, IdSource};
+use crate::job_manager::JobManager;
+use crate::limits::Limits;
+use crate::reconnect_controller::ReconnectController;
+use crate::request_scheduler::RequestScheduler;
+use crate::time::Timestamp;
+
+#[derive(Debug)]
+pub struct ExecutionCoordinator {
+    limits: Limits,
+    server_version: String,
+    ids: IdSource,
+    life: Life,
+    gate: Gate,
+    link: ReconnectController,
+    editor: EditorStateTracker,
+    scheduler: RequestScheduler,
+    jobs: JobManager,
+    cancels: CancelManager,
+    /// What this call of `handle` has decided so far.
+    effects: Vec<Effect>,
+}
+
+/// Where the server is in its own life.
+#[derive(Debug)]
+enum Life {
+    /// Nobody has said yet whether the port is ours.
+    Booting,
+    Listening,
+    /// Unity cannot come: the port is held by somebody else.
+    PortHeld {
+        port: u16,
+        holder: String,
+    },
+    Stopping {
+        until: Timestamp,
+    },
+    Stopped,
+}
+
+/// Whether calls that need Unity may pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Gate {
+    Open,
+    /// Calls wait, from here on or from their own arrival, whichever is later; `reason` says why.
+    Closed {
+        since: Timestamp,
+    },
+}
+
+impl ExecutionCoordinator {
+    /// `boot` names this start of the server and comes from outside, like all randomness.
+    pub fn new(limits: Limits, boot: Boot, server_version: &str) -> Self {
+        Self {
+            server_version: server_version.to_owned(),
+            ids: IdSource::new(boot),
+            life: Life::Booting,
+            gate: Gate::Closed { since: Timestamp::default() },
+            link: ReconnectController::new(),
+            editor: EditorStateTracker::new(limits.compile_grace),
+            scheduler: RequestScheduler::new(),
+            jobs: JobManager::default(),
+            cancels: CancelManager::default(),
+            effects: Vec::new(),
+            limits,
+        }
+    }
+
+    /// The only way any state of the server changes.
+    pub fn handle(&mut self, now: Timestamp, event: Event) -> Vec<Effect> {
+        self.jobs.set_now(now);
+        self.expire(now); // Time passed before the event happened.
+        self.react(now, event);
+        self.dispatch(now); // Whatever happened, work may now be possible.
+        self.assert_invariants();
+        std::mem::take(&mut self.effects)
+    }
+
+    fn react(&mut self, now: Timestamp, event: Event) {
+        match event {
+            Event::PortBound => self.on_port(Life::Listening),
+            Event::PortHeld { port, holder } => self.on_port(Life::PortHeld { port, holder }),
+            Event::CallReceived { call, request, wants_progress } => {
+                self.on_call(now, call, request, wants_progress);
+            }
+            Event::CallCancelled { call } => self.on_call_cancelled(call),
+            Event::CallBroke { call } => self.on_call_broke(call),
+            Event::UnityOpened { on } => self.on_opened(now, on),
+            Event::UnityFrame { on, frame } => self.on_frame(now, on, frame),
+            Event::UnityNotSent { on, frame } => self.on_not_sent(now, on, frame),
+            Event::UnityClosed { on, by } => self.on_closed(now, on, by),
+            Event::StopRequested => self.on_stop(now),
+            Event::DeadlineReached => {}
+        }
+    }
+
+    fn server_state(&self) -> ServerState {
+        match self.life {
+            Life::Stopping { .. } => ServerState::Stopping,
+            Life::Stopped => ServerState::Stopped,
+            Life::Booting | Life::PortHeld { .. } => ServerState::Booting,
+            Life::Listening if self.link.session().is_some() => ServerState::Ready,
+            Life::Listening => ServerState::WaitingEditor,
+        }
+    }
+
+    fn on_port(&mut self, life: Life) {
+        if self.is_stopping() {
+            return;
+        }
+        if let Life::PortHeld { port, holder } = &life {
+            let failure = Failure::port_held(*port, holder);
+            for call in self.scheduler.waiting_calls() {
+                self.reply(call, Err(failure.clone()));
+            }
+        }
+        self.life = life;
+    }
+
+    fn is_stopping(&self) -> bool {
+        matches!(self.life, Life::Stopping { .. } | Life::Stopped)
+    }
+
+    /// Everybody gets an answer, every socket is told to close.
+    fn on_stop(&mut self, now: Timestamp) {
+        if self.is_stopping() {
+            return;
+        }
+        self.life = Life::Stopping { until: now + self.limits.stop_max };
+        self.answer_all_at_stop();
+        let sockets = self.link.sockets();
+        self.link.lose_session(now);
+        self.editor.on_session_lost();
+        for on in sockets {
+            self.close(on, CloseCode::GoingAway, "the server is stopping");
+        }
+        self.stop_if_closed();
+    }
+
+    fn stop_if_closed(&mut self) {
+        if matches!(self.life, Life::Stopping { .. }) && self.link.all_closed() {
+            self.finish_stop();
+        }
+    }
+
+    fn finish_stop(&mut self) {
+        self.life = Life::Stopped;
+        self.effects.push(Effect::Stopped);
+    }
+
+    // The ways out.
+
+    /// The only way an open call is answered, so it is answered once.
+    fn reply(&mut self, call: CallId, outcome: Outcome) {
+        if let Some(ended) = self.scheduler.remove(call) {
+            let outcome = outcome.map_err(|failure| failure.for_tool(ended.tool));
+            self.effects.push(Effect::Reply { call, request_id: ended.request_id, outcome });
+        }
+    }
+
+    fn send(&mut self, on: ConnectionId, frame: ToUnity) {
+        self.effects.push(Effect::Send { on, frame });
+    }
+
+    fn close(&mut self, on: ConnectionId, code: CloseCode, reason: &'static str) {
+        self.link.mark_closing(on);
+        self.effects.push(Effect::Close { on, code, reason });
+    }
+
+    fn note(&mut self, note: Note) {
+        self.effects.push(Effect::Note(note));
+    }
+
+    fn assert_invariants(&self) {
+        self.scheduler.assert_invariants(&self.limits);
+        // At a stop everybody is answered, whatever they wait for.
+        let is_open = |call| self.is_stopping() || self.scheduler.call(call).is_some();
+        self.jobs.assert_invariants(&self.limits, is_open);
+        let lives = |job| self.jobs.state(job).is_some_and(|state| !state.is_terminal());
+        self.cancels.assert_invariants(&self.limits, lives);
+    }
+}

@@ -1,0 +1,228 @@
+//! Starts whatever has become possible: jobs are accepted, the lane is filled, control calls served.
+
+use std::time::Duration;
+
+use protocol::{Cancel, EditorState, GetJobStatus, RequestId, ToUnity};
+
+use super::{ExecutionCoordinator, Gate};
+use crate::event::{Answer, Outcome, Reason};
+use crate::failure::Failure;
+use crate::ids::{CallId, ConnectionId, JobId};
+use crate::request_scheduler::{Lane, Purpose, Trip};
+use crate::stores::queue::{Head, Item};
+use crate::stores::request::Work;
+use crate::time::Timestamp;
+
+impl ExecutionCoordinator {
+    /// Why a call that needs Unity would wait now.
+    pub(super) fn reason(&self) -> Option<Reason> {
+        match (self.link.session(), self.editor.state()) {
+            (_, Some(EditorState::Compiling)) => Some(Reason::Compiling),
+            (_, Some(EditorState::Reloading)) => Some(Reason::Reloading),
+            (None, Some(EditorState::Ready) | None) => Some(Reason::Disconnected),
+            (Some(_), Some(EditorState::Ready) | None) => {
+                self.scheduler.kept().map(|_| Reason::Unresponsive)
+            }
+        }
+    }
+
+    /// Waits count from the moment the gate closed; another reason does not start them anew.
+    pub(super) fn update_gate(&mut self, now: Timestamp) {
+        self.gate = match (self.gate, self.reason()) {
+            (_, None) => Gate::Open,
+            (Gate::Open, Some(_)) => Gate::Closed { since: now },
+            (closed @ Gate::Closed { .. }, Some(_)) => closed,
+        };
+    }
+
+    pub(super) fn dispatch(&mut self, now: Timestamp) {
+        self.update_gate(now);
+        if self.is_stopping() {
+            return;
+        }
+        if self.gate == Gate::Open {
+            for call in self.scheduler.unaccepted() {
+                self.accept_job(now, call);
+            }
+        }
+        while self.send_cancel(now) || self.serve_next(now) {}
+    }
+
+    /// A `run_tests` whose Editor is ready becomes a job, without waiting for the lane.
+    fn accept_job(&mut self, now: Timestamp, id: CallId) {
+        let Some(tool) = self.scheduler.call(id).map(|call| call.tool) else { return };
+        if !self.link.offers(tool.name) {
+            return self.reply(id, Err(Failure::tool_not_in_plugin(tool)));
+        }
+        if !self.jobs.has_room(&self.limits) {
+            return self.reply(id, Err(Failure::too_many_jobs(self.limits.jobs_active_max)));
+        }
+        let job = self.ids.job();
+        let Some((frame, wait_until)) = self.scheduler.exchange_for_job(id, job) else { return };
+        if let Some(call) = self.scheduler.call(id) {
+            self.jobs.issue(job, call, frame);
+        }
+        if wait_until > now {
+            self.park(id, job, wait_until);
+        } else {
+            self.reply_accepted(id, job);
+        }
+    }
+
+    fn park(&mut self, call: CallId, job: JobId, until: Timestamp) {
+        self.scheduler.park(call, job, until);
+        self.jobs.add_waiter(job, call);
+    }
+
+    /// A cancel that Unity is owed goes before everything else: each moment of delay is work that
+    /// nobody wants. It needs a session, not a ready Editor.
+    fn send_cancel(&mut self, now: Timestamp) -> bool {
+        let (Some(on), Lane::Free) = (self.link.session(), self.scheduler.lane()) else {
+            return false;
+        };
+        let jobs = &self.jobs;
+        let Some((job, target)) = self.cancels.next(|job| jobs.unity_id(job).cloned()) else {
+            return false;
+        };
+        let request_id = self.ids.request();
+        let frame = ToUnity::Cancel(Cancel {
+            request_id: request_id.clone(),
+            target_request_id: None,
+            target_job_id: Some(target),
+        });
+        let timeout = self.limits.status_timeout;
+        let trip = Trip { request_id, on, tool_name: "cancel_job", sent_at: now, timeout };
+        self.start_trip(on, frame, trip, Purpose::Cancel { job });
+        true
+    }
+
+    /// Serves whoever came first of those that may move now; false if nobody may.
+    fn serve_next(&mut self, now: Timestamp) -> bool {
+        let lane_free = matches!(self.scheduler.lane(), Lane::Free);
+        match self.link.session() {
+            Some(on) if lane_free && self.gate == Gate::Open => match self.scheduler.pop_any() {
+                Some(Head::Control(call)) => self.serve_control(now, call, Some(on)),
+                Some(Head::Unity(Item::Call(call))) => self.start_call(now, on, call),
+                Some(Head::Unity(Item::Job(job))) => self.start_job(now, on, job),
+                Some(Head::Poll(job)) => self.poll(now, on, job),
+                None => return false,
+            },
+            // A round trip is under way, and whoever comes next waits for its end.
+            Some(_) if !lane_free && self.scheduler.kept().is_none() => return false,
+            // Nothing can be sent: control calls are served from what is known.
+            Some(_) | None => match self.scheduler.pop_control() {
+                Some(call) => self.serve_control(now, call, None),
+                None => return false,
+            },
+        }
+        true
+    }
+
+    fn start_call(&mut self, now: Timestamp, on: ConnectionId, id: CallId) {
+        let Some(call) = self.scheduler.call(id) else { return };
+        let (tool, request_id) = (call.tool, call.request_id.clone());
+        let trip =
+            Trip { request_id, on, tool_name: tool.name, sent_at: now, timeout: call.timeout };
+        if !self.link.offers(tool.name) {
+            return self.reply(id, Err(Failure::tool_not_in_plugin(tool)));
+        }
+        if let Some(Work::Execute { frame }) = self.scheduler.take_work(id) {
+            self.start_trip(on, frame, trip, Purpose::Execute { call: id });
+        }
+    }
+
+    fn start_job(&mut self, now: Timestamp, on: ConnectionId, id: JobId) {
+        let Some(job) = self.jobs.get(id) else { return };
+        let (tool, request_id) = (job.tool, job.request_id.clone());
+        let timeout = job.timeout.min(self.limits.submit_timeout);
+        let trip = Trip { request_id, on, tool_name: tool.name, sent_at: now, timeout };
+        if !self.link.offers(tool.name) {
+            return self.fail_job(id, Failure::tool_not_in_plugin(tool));
+        }
+        if let Some(frame) = self.jobs.start(id) {
+            self.start_trip(on, frame, trip, Purpose::Submit { job: id });
+            self.announce(id);
+        }
+    }
+
+    /// The server's own question.
+    fn poll(&mut self, now: Timestamp, on: ConnectionId, job: JobId) {
+        let request_id = self.ids.request();
+        self.ask(now, on, job, request_id, self.limits.status_timeout, None);
+    }
+
+    /// Asks Unity how a job is.
+    fn ask(
+        &mut self,
+        now: Timestamp,
+        on: ConnectionId,
+        job: JobId,
+        request_id: RequestId,
+        timeout: Duration,
+        asker: Option<CallId>,
+    ) {
+        let Some(unity_id) = self.jobs.unity_id(job).cloned() else { return };
+        self.jobs.on_asked(job);
+        self.scheduler.withdraw_poll(job); // This question serves for it.
+        let frame = ToUnity::GetJobStatus(GetJobStatus {
+            request_id: request_id.clone(),
+            job_id: unity_id,
+        });
+        let trip = Trip { request_id, on, tool_name: "get_job_status", sent_at: now, timeout };
+        self.start_trip(on, frame, trip, Purpose::Status { job, asker });
+    }
+
+    /// The one line between `not_executed` and `unknown`: behind it, bytes may be with Unity.
+    fn start_trip(&mut self, on: ConnectionId, frame: ToUnity, trip: Trip, purpose: Purpose) {
+        self.scheduler.take_lane(trip, purpose);
+        self.send(on, frame);
+    }
+
+    // Control calls.
+
+    /// `unity`: where Unity can be asked, if it can.
+    fn serve_control(&mut self, now: Timestamp, id: CallId, unity: Option<ConnectionId>) {
+        let Some(call) = self.scheduler.call(id) else { return };
+        let (request_id, timeout) = (call.request_id.clone(), call.timeout);
+        match self.scheduler.take_work(id) {
+            Some(Work::JobStatus { job_id, wait_until, known }) => match self.find_job(&job_id) {
+                Err(failure) => self.reply(id, Err(failure)),
+                Ok(job) if self.is_terminal(job) => self.reply_report(id, job),
+                Ok(job) if wait_until > now && self.jobs.state(job) != known => {
+                    self.reply_report(id, job); // It changed while the call was in line.
+                }
+                // Without room to wait it is answered at once, which is never wrong.
+                Ok(job) if wait_until > now && self.scheduler.has_room_to_park(&self.limits) => {
+                    self.park(id, job, wait_until);
+                    self.poll_soon(job);
+                }
+                Ok(job) => match unity.filter(|_| self.jobs.unity_id(job).is_some()) {
+                    Some(on) => self.ask(now, on, job, request_id, timeout, Some(id)),
+                    None => self.reply_report(id, job),
+                },
+            },
+            Some(Work::CancelJob { job_id }) => {
+                let outcome = self.cancel_job(&job_id);
+                self.reply(id, outcome);
+            }
+            Some(Work::Execute { .. } | Work::RunJob { .. }) | None => {
+                debug_assert!(false, "only control calls are in the control line");
+            }
+        }
+    }
+
+    fn cancel_job(&mut self, job_id: &str) -> Outcome {
+        if job_id.starts_with("req-") {
+            return Err(Failure::cancel_not_supported());
+        }
+        let job = self.find_job(job_id)?;
+        let status = self.cancel(job).ok_or_else(Failure::no_such_job)?;
+        Ok(Answer::Cancel { job, status })
+    }
+
+    /// The job that is kept under this id.
+    fn find_job(&self, job_id: &str) -> Result<JobId, Failure> {
+        let job = self.ids.parse_job(job_id).filter(|job| self.jobs.get(*job).is_some());
+        job.ok_or_else(Failure::no_such_job)
+    }
+}

@@ -1,0 +1,181 @@
+//! What ends or begins because time passed.
+
+use std::time::Duration;
+
+use protocol::EditorState;
+
+use super::{ExecutionCoordinator, Gate, Life};
+use crate::event::{Note, Reason, SessionEnd};
+use crate::failure::Failure;
+use crate::ids::CallId;
+use crate::request_scheduler::Lane;
+use crate::stores::queue::Item;
+use crate::stores::request::Phase;
+use crate::time::{Deadline, Timestamp, Why};
+
+impl ExecutionCoordinator {
+    /// When `handle` must be called again at the latest, and why.
+    pub fn next_deadline(&self) -> Option<Deadline> {
+        match self.life {
+            Life::Stopping { until } => Some(Deadline { at: until, why: Why::StopOver }),
+            Life::Stopped => None,
+            Life::Booting | Life::Listening | Life::PortHeld { .. } => self.next_living_deadline(),
+        }
+    }
+
+    fn next_living_deadline(&self) -> Option<Deadline> {
+        // At the same moment the earlier row counts: a call that waited out a compile is told so
+        // before the compile is forgotten.
+        [
+            self.wait_deadline(),
+            self.scheduler.trip_deadline(),
+            self.editor.deadline(),
+            self.link.window_deadline(self.patience(self.limits.reconnect_wait)),
+            self.stuck_deadline(),
+            self.link.hello_deadline(&self.limits),
+            self.link.probe_deadline(),
+            self.link.heartbeat_deadline(self.patience(self.limits.heartbeat_timeout)),
+            self.jobs.deadline(),
+            self.scheduler.park_deadline(),
+            self.scheduler.progress_deadline(),
+        ]
+        .iter()
+        .flatten()
+        .min_by_key(|deadline| deadline.at)
+        .copied()
+    }
+
+    /// Deadlines are met in their own order, however late we are called.
+    pub(super) fn expire(&mut self, now: Timestamp) {
+        while let Some(deadline) = self.next_deadline().filter(|deadline| deadline.at <= now) {
+            self.meet(now, deadline.why);
+            self.update_gate(now);
+        }
+    }
+
+    fn meet(&mut self, now: Timestamp, why: Why) {
+        match why {
+            Why::StopOver => self.finish_stop(),
+            Why::HelloMissing(on) => self.refuse(on, "no hello in time"),
+            Why::ProbeUnanswered => self.end_present_session(now, SessionEnd::ProbeUnanswered),
+            Why::PingDue => {
+                if let Some(on) = self.link.session() {
+                    self.ping(now, on);
+                }
+            }
+            Why::PongMissing => self.end_present_session(now, SessionEnd::NoPong),
+            Why::LaneStuck => self.end_present_session(now, SessionEnd::Stuck),
+            Why::LaneOutlived => self.on_lane_outlived(),
+            Why::WaitOver => self.on_wait_over(now),
+            Why::CompileForgotten => self.editor.forget(),
+            Why::TripTimeout => self.on_trip_timeout(now),
+            Why::WindowCloses => self.on_window_closed(now),
+            Why::JobDue(job) => self.on_job_due(now, job),
+            Why::ParkOver(call) => self.on_park_over(call),
+            Why::ProgressDue(call) => self.report_progress(now, call),
+        }
+    }
+
+    fn end_present_session(&mut self, now: Timestamp, why: SessionEnd) {
+        if let Some(on) = self.link.session() {
+            self.end_session(now, on, why);
+        }
+    }
+
+    // Waiting for the Editor.
+
+    /// A busy Editor may take as long as a compile may; otherwise `usual` is the limit.
+    fn patience(&self, usual: Duration) -> Duration {
+        match self.editor.state() {
+            Some(EditorState::Compiling | EditorState::Reloading) => self.limits.compile_grace,
+            Some(EditorState::Ready) | None => usual,
+        }
+    }
+
+    /// Since when the first in line has waited: the others came later and give up later.
+    fn waiting_since(&self) -> Option<Timestamp> {
+        let Gate::Closed { since } = self.gate else { return None };
+        self.scheduler.first_waiting().map(|first| first.arrived.max(since))
+    }
+
+    fn wait_deadline(&self) -> Option<Deadline> {
+        let at = self.waiting_since()? + self.patience(self.limits.reconnect_wait);
+        Some(Deadline { at, why: Why::WaitOver })
+    }
+
+    fn on_wait_over(&mut self, now: Timestamp) {
+        let (Some(first), Some(since)) = (self.scheduler.first_waiting(), self.waiting_since())
+        else {
+            return;
+        };
+        let failure = self.wait_failure(now.since(since));
+        match first.item {
+            Item::Call(call) => self.reply(call, Err(failure)),
+            Item::Job(job) => {
+                self.scheduler.withdraw_job(first.ticket);
+                self.fail_job(job, failure);
+            }
+        }
+    }
+
+    fn wait_failure(&self, waited: Duration) -> Failure {
+        match (self.reason(), self.scheduler.kept()) {
+            (Some(Reason::Compiling), _) => Failure::compile_timeout("compiling", waited),
+            (Some(Reason::Reloading), _) => Failure::compile_timeout("reloading", waited),
+            (Some(Reason::Unresponsive), Some(trip)) => {
+                Failure::unresponsive(trip.request_id.clone())
+            }
+            (Some(Reason::Unresponsive), None) | (Some(Reason::Disconnected) | None, _) => {
+                Failure::no_editor(waited)
+            }
+        }
+    }
+
+    // Waiting for Unity's answer.
+
+    fn on_trip_timeout(&mut self, now: Timestamp) {
+        let Lane::Taken { trip, purpose } = self.scheduler.lane() else { return };
+        let (trip, purpose) = (trip.clone(), *purpose);
+        let failure = Failure::request_timeout(trip.timeout);
+        self.scheduler.keep_lane();
+        self.fail_trip(now, trip, purpose, failure);
+    }
+
+    fn on_window_closed(&mut self, now: Timestamp) {
+        let Some(lost_at) = self.link.close_window() else { return };
+        let failure = Failure::reconnect_timeout(now.since(lost_at));
+        self.give_up_trip(now, failure.clone());
+        for job in self.jobs.running() {
+            let owed = self.jobs.unity_id(job).filter(|_| self.cancels.owes(job)).cloned();
+            self.fail_job(job, failure.clone());
+            if let Some(unity_id) = owed {
+                self.cancel_in_unity(unity_id); // Promised to whoever asked, and still owed.
+            }
+        }
+    }
+
+    /// A request of this session blocks it for the grace; then the plugin is told to start afresh, if
+    /// it still answers its pings. One of an earlier session blocks nobody beyond its own time.
+    fn stuck_deadline(&self) -> Option<Deadline> {
+        let (trip, session) = (self.scheduler.kept()?, self.link.session()?);
+        if trip.on != session {
+            return Some(Deadline { at: trip.timeout_at(), why: Why::LaneOutlived });
+        }
+        let at = trip.timeout_at() + self.limits.compile_grace;
+        let stuck = Deadline { at, why: Why::LaneStuck };
+        self.link.is_alive(at, &self.limits).then_some(stuck)
+    }
+
+    fn on_lane_outlived(&mut self) {
+        if let Lane::Kept { trip } = self.scheduler.free_lane() {
+            self.note(Note::LaneFreed { request_id: trip.request_id });
+        }
+    }
+
+    fn on_park_over(&mut self, call: CallId) {
+        let phase = self.scheduler.call(call).map(|call| &call.phase);
+        if let Some(Phase::Parked { job, .. }) = phase {
+            self.unpark(call, *job);
+        }
+    }
+}

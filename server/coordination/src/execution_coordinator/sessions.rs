@@ -1,0 +1,320 @@
+//! Sockets come and go; one of them is the Editor.
+
+use protocol::{
+    Capability, DecodeError, ErrorBody, ErrorMessage, FromUnity, Json, Map, Ping, PluginHello,
+    ServerHello, ToUnity,
+};
+
+use super::ExecutionCoordinator;
+use super::answers::UnityAnswer;
+use crate::editor_state_tracker::Observed;
+use crate::event::{CloseCode, ClosedBy, Note, SessionEnd};
+use crate::failure::{ErrorCode, Failure};
+use crate::ids::ConnectionId;
+use crate::reconnect_controller::Verdict;
+use crate::request_scheduler::{Lane, Purpose};
+use crate::stores::connection::{Contender, Role};
+use crate::stores::version::Memory;
+use crate::time::Timestamp;
+use crate::tool_catalog::{TOOLS, Tool};
+
+/// Plugins know this very text.
+const ALREADY_ACTIVE: &str = "another Unity websocket session is already active";
+
+impl ExecutionCoordinator {
+    pub(super) fn on_opened(&mut self, now: Timestamp, on: ConnectionId) {
+        let evicted = self.link.open(now, on, &self.limits);
+        if self.is_stopping() {
+            return self.close(on, CloseCode::GoingAway, "the server is stopping");
+        }
+        if let Some(oldest) = evicted {
+            self.close(oldest, CloseCode::Policy, "too many sockets without a hello");
+        }
+    }
+
+    pub(super) fn on_closed(&mut self, now: Timestamp, on: ConnectionId, by: ClosedBy) {
+        match (self.link.role(on), by) {
+            (Role::Session, by) => {
+                if by == ClosedBy::FrameTooLarge {
+                    self.on_answer_too_large(now);
+                }
+                let contender = self.lose_session(now, on, SessionEnd::SocketClosed);
+                self.link.forget(on);
+                self.adopt_waiting(now, contender);
+            }
+            (Role::Contender | Role::Pending | Role::Gone, _) => self.link.forget(on),
+        }
+        self.stop_if_closed();
+    }
+
+    pub(super) fn on_frame(
+        &mut self,
+        now: Timestamp,
+        on: ConnectionId,
+        frame: Result<FromUnity, DecodeError>,
+    ) {
+        match (self.link.role(on), frame) {
+            (Role::Session, frame) => self.on_session_frame(now, on, frame),
+            (Role::Pending, Ok(FromUnity::Hello(hello))) => self.on_hello(now, on, hello),
+            (Role::Pending, Ok(_)) => self.refuse(on, "the first message must be hello"),
+            (Role::Pending, Err(error)) => self.refuse(on, &error.to_string()),
+            (Role::Contender, Ok(FromUnity::EditorStatus(status))) => {
+                self.link.on_contender_status(&status);
+            }
+            (Role::Contender, Ok(FromUnity::Capability(offered))) => {
+                self.link.on_contender_tools(offered.tools);
+            }
+            (Role::Contender | Role::Gone, _) => self.note(Note::FrameIgnored { on }),
+        }
+    }
+
+    // Hello.
+
+    fn on_hello(&mut self, now: Timestamp, on: ConnectionId, hello: PluginHello) {
+        match self.link.judge(&hello) {
+            Verdict::Adopt => self.adopt(now, newcomer(now, on, hello)),
+            Verdict::Replace { old } => {
+                let contender = self.close_session(now, old, SessionEnd::Replaced);
+                self.adopt(now, newcomer(now, on, hello));
+                if let Some(contender) = contender {
+                    // The Editor has just spoken: whoever waited for its end need not wait.
+                    self.refuse(contender.on, ALREADY_ACTIVE);
+                }
+            }
+            Verdict::Contest { incumbent } => {
+                self.note(Note::SessionContested { incumbent, newcomer: on });
+                self.link.contest(on, hello, now + self.limits.takeover_probe);
+                self.ping(now, incumbent);
+            }
+            Verdict::ReplaceContender { old } => {
+                let until = self.link.probe_until().unwrap_or(now);
+                self.close(old, CloseCode::Normal, "replaced by a newer connection");
+                self.link.contest(on, hello, until);
+            }
+            Verdict::Refuse => self.refuse(on, ALREADY_ACTIVE),
+        }
+    }
+
+    pub(super) fn ping(&mut self, now: Timestamp, on: ConnectionId) {
+        self.link.on_ping_sent(now);
+        self.send(on, ToUnity::Ping(Ping {}));
+    }
+
+    fn adopt_waiting(&mut self, now: Timestamp, contender: Option<Contender>) {
+        if let Some(contender) = contender {
+            self.adopt(now, contender);
+        }
+    }
+
+    fn adopt(&mut self, now: Timestamp, newcomer: Contender) {
+        let adopted = self.link.adopt(now, newcomer, &self.limits);
+        let on = adopted.on;
+        self.editor.on_hello(now, adopted.state, adopted.seq);
+        self.note(Note::SessionBegan { on, plugin_version: adopted.plugin_version.clone() });
+        if adopted.plugin_version != self.server_version {
+            let server = self.server_version.clone();
+            self.note(Note::VersionsDiffer { plugin: adopted.plugin_version, server });
+        }
+        let server_version = self.server_version.clone();
+        let max_message_bytes = u64::try_from(self.limits.message_max_bytes).ok();
+        self.send(on, ToUnity::Hello(ServerHello { server_version, max_message_bytes }));
+        let tools = TOOLS.iter().map(Tool::metadata).collect();
+        self.send(on, ToUnity::Capability(Capability { tools }));
+        self.resume(now, adopted.memory);
+    }
+
+    /// What Unity was sent before: waits on, ends, or is asked about.
+    fn resume(&mut self, now: Timestamp, memory: Memory) {
+        if self.scheduler.kept().is_some() {
+            self.scheduler.free_lane(); // Its caller was answered; a new session starts clean.
+        }
+        if memory != Memory::Same {
+            self.give_up_trip(now, Failure::memory_gone());
+        }
+        if memory == Memory::AnotherEditor {
+            self.cancels.forget_orphans();
+        }
+        for job in self.jobs.running() {
+            match memory {
+                // It is not asked: a job of its own may have the same name.
+                Memory::AnotherEditor => self.fail_job(job, Failure::job_of_another_editor()),
+                Memory::Same | Memory::Reloaded => self.poll_soon(job),
+            }
+        }
+    }
+
+    // The session.
+
+    fn on_session_frame(
+        &mut self,
+        now: Timestamp,
+        on: ConnectionId,
+        frame: Result<FromUnity, DecodeError>,
+    ) {
+        match frame {
+            Ok(FromUnity::Hello(_)) => self.on_bad_frame(now, on, "a second hello"),
+            Ok(message) => {
+                self.link.on_good_frame();
+                self.on_message(now, message);
+            }
+            Err(DecodeError::UnknownType { name }) => {
+                self.link.on_good_frame(); // Newer than us is not broken.
+                let message = format!("unknown message type \"{name}\"");
+                self.send_error(on, ErrorCode::UnknownCommand, message);
+            }
+            Err(DecodeError::BadField { request_id: Some(id), problem })
+                if self.scheduler.holds(&id) =>
+            {
+                self.on_answer(now, id, UnityAnswer::Broken { problem });
+                self.count_bad_frame(now, on);
+            }
+            Err(
+                error @ (DecodeError::BadField { .. }
+                | DecodeError::NotJson { .. }
+                | DecodeError::NotAnObject
+                | DecodeError::DuplicateKey { .. }
+                | DecodeError::MissingType
+                | DecodeError::MissingVersion
+                | DecodeError::WrongVersion),
+            ) => self.on_bad_frame(now, on, &error.to_string()),
+        }
+    }
+
+    fn on_message(&mut self, now: Timestamp, message: FromUnity) {
+        match message {
+            FromUnity::Hello(_) => {} // A session has said it; another is a bad frame.
+            FromUnity::Capability(offered) => self.link.record_tools(offered.tools),
+            FromUnity::EditorStatus(status) => {
+                let observed = self.editor.on_status(now, status.state, status.seq);
+                self.on_observed(now, observed, Some(status.seq));
+            }
+            FromUnity::Pong(pong) => {
+                self.link.on_pong(now, &self.limits);
+                self.refuse_contender(); // The session lives.
+                let observed = self.editor.on_pong(now, &pong);
+                self.on_observed(now, observed, pong.seq);
+            }
+            FromUnity::Result(result) => {
+                self.on_answer(now, result.request_id, UnityAnswer::Result(result.outcome));
+            }
+            FromUnity::SubmitJobResult(result) => {
+                self.on_answer(now, result.request_id, UnityAnswer::Accepted(result.job_id));
+            }
+            FromUnity::JobStatus(status) => {
+                self.on_answer(now, status.request_id.clone(), UnityAnswer::Status(status));
+            }
+            FromUnity::CancelResult(result) => {
+                self.on_answer(now, result.request_id, UnityAnswer::Cancel(result.status));
+            }
+            FromUnity::Error(ErrorMessage { request_id: Some(id), error }) => {
+                self.on_answer(now, id, UnityAnswer::Error(error));
+            }
+            FromUnity::Error(ErrorMessage { request_id: None, error }) => {
+                self.note(Note::PluginError { code: error.code, message: error.message });
+            }
+        }
+    }
+
+    fn on_observed(&mut self, now: Timestamp, observed: Observed, seq: Option<u64>) {
+        match (observed, seq) {
+            (Observed::BecameReady, _) => self.link.restart_heartbeat(now, &self.limits),
+            (Observed::Stale, Some(seq)) => self.note(Note::StaleStatus { seq }),
+            (Observed::Stale, None) | (Observed::Nothing, _) => {}
+        }
+    }
+
+    /// Unity's answer was too large to read: whoever waits for the lane must ask for less.
+    fn on_answer_too_large(&mut self, now: Timestamp) {
+        let max = self.limits.message_max_bytes;
+        match self.scheduler.lane() {
+            // Asking again would end the next session, and the next.
+            Lane::Taken { purpose: Purpose::Status { job, .. }, .. } => {
+                let job = *job;
+                self.fail_job(job, Failure::job_too_large(max));
+                self.give_up_trip(now, Failure::job_too_large(max));
+            }
+            Lane::Taken { .. } => self.give_up_trip(now, Failure::answer_too_large(max)),
+            Lane::Free | Lane::Kept { .. } => {}
+        }
+    }
+
+    /// Gives whoever waited to take its place.
+    fn lose_session(
+        &mut self,
+        now: Timestamp,
+        on: ConnectionId,
+        why: SessionEnd,
+    ) -> Option<Contender> {
+        self.note(Note::SessionEnded { on, why });
+        let contender = self.link.lose_session(now);
+        self.editor.on_session_lost();
+        self.drop_question(now);
+        contender
+    }
+
+    fn close_session(
+        &mut self,
+        now: Timestamp,
+        on: ConnectionId,
+        why: SessionEnd,
+    ) -> Option<Contender> {
+        let contender = self.lose_session(now, on, why);
+        let (code, reason) = why.close();
+        self.close(on, code, reason);
+        contender
+    }
+
+    /// The session is over, and whoever waits to take its place takes it.
+    pub(super) fn end_session(&mut self, now: Timestamp, on: ConnectionId, why: SessionEnd) {
+        let contender = self.close_session(now, on, why);
+        self.adopt_waiting(now, contender);
+    }
+
+    // What is refused.
+
+    fn on_bad_frame(&mut self, now: Timestamp, on: ConnectionId, problem: &str) {
+        self.note(Note::BadFrame { on, problem: problem.to_owned() });
+        if !self.count_bad_frame(now, on) {
+            self.send_error(on, ErrorCode::InvalidRequest, problem.to_owned());
+        }
+    }
+
+    /// True if it was one too many, and the session is over.
+    fn count_bad_frame(&mut self, now: Timestamp, on: ConnectionId) -> bool {
+        let too_many = self.link.on_bad_frame() >= self.limits.bad_frames_max;
+        if too_many {
+            self.end_session(now, on, SessionEnd::BadFrames);
+        }
+        too_many
+    }
+
+    /// A socket that does not become a session: told why, then closed.
+    pub(super) fn refuse(&mut self, on: ConnectionId, problem: &str) {
+        self.send_error(on, ErrorCode::InvalidRequest, problem.to_owned());
+        self.close(on, CloseCode::Policy, "no session");
+    }
+
+    fn refuse_contender(&mut self) {
+        if let Some(on) = self.link.contender() {
+            self.refuse(on, ALREADY_ACTIVE);
+        }
+    }
+
+    fn send_error(&mut self, on: ConnectionId, code: ErrorCode, message: String) {
+        let row = code.row();
+        let mut details = Map::new();
+        details.insert("execution_guarantee".to_owned(), Json::from(row.guarantee.text()));
+        let error = ErrorBody {
+            code: row.text.to_owned(),
+            message,
+            retryable: Some(row.retryable),
+            details: Some(Json::Object(details)),
+        };
+        self.send(on, ToUnity::Error(ErrorMessage { request_id: None, error }));
+    }
+}
+
+/// A socket that has said hello and nothing since.
+fn newcomer(now: Timestamp, on: ConnectionId, hello: PluginHello) -> Contender {
+    Contender { on, hello, seq: 0, tools: None, probe_until: now }
+}

@@ -1,0 +1,44 @@
+//! The core. It decides everything and does nothing: an event and the time go in, effects come out.
+//!
+//! | responsibility | file | what it alone writes |
+//! |---|---|---|
+//! | the transition function | `execution_coordinator` | nothing itself: it asks the managers |
+//! | is this call sound? | `request_validator` (with `tool_catalog`, `shape`) | — |
+//! | order, the lane, the life of a call | `request_scheduler` | `stores::request`, `stores::queue` |
+//! | work that outlives its call | `job_manager` | `stores::job` |
+//! | which cancels Unity is still owed | `cancel_manager` | its intents |
+//! | what the Editor is doing | `editor_state_tracker` | its last observation |
+//! | sockets, sessions, heartbeat, windows | `reconnect_controller` | `stores::{connection, version, capability}` |
+//! | every failure and what it promises | `failure` | — |
+
+#![forbid(clippy::disallowed_types, clippy::disallowed_methods, clippy::disallowed_macros)]
+
+mod cancel_manager;
+mod editor_state_tracker;
+mod event;
+mod execution_coordinator;
+mod failure;
+mod heartbeat;
+mod ids;
+mod job_manager;
+mod limits;
+mod reconnect_controller;
+mod request_scheduler;
+mod request_validator;
+mod shape;
+mod stores;
+mod time;
+mod tool_catalog;
+
+pub use event::{
+    Answer, CallState, CancelAnswer, CancelView, CloseCode, ClosedBy, EditorReport, Effect, Event,
+    JobReport, Note, Outcome, ProgressReport, Reason, Running, ServerState, SessionEnd,
+};
+pub use execution_coordinator::ExecutionCoordinator;
+pub use failure::{ErrorCode, Failure, Guarantee, Recovery, Row};
+pub use ids::{Boot, CallId, ConnectionId, JobId};
+pub use limits::Limits;
+pub use request_validator::{RawCall, Request, ValidCall, validate};
+pub use shape::{Field, Shape};
+pub use time::{Deadline, JobTimes, Timestamp, Why};
+pub use tool_catalog::{Kind, Need, Parameter, Route, TOOLS, Tool};

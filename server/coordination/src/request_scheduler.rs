@@ -1,0 +1,338 @@
+//! RequestScheduler: the order of calls and the lane, in which one round trip to Unity fits.
+
+use std::time::Duration;
+
+use protocol::{RequestId, ToUnity};
+
+use crate::event::Running;
+use crate::ids::{CallId, ConnectionId, JobId};
+use crate::limits::Limits;
+use crate::stores::queue::{Head, Item, Place, QueueStore, Ticket};
+use crate::stores::request::{Call, Phase, RequestStore, Work};
+use crate::time::{Deadline, Timestamp, Why};
+use crate::tool_catalog::Tool;
+
+#[derive(Debug)]
+pub(crate) struct RequestScheduler {
+    calls: RequestStore,
+    queue: QueueStore,
+    lane: Lane,
+}
+
+#[derive(Debug)]
+pub(crate) enum Lane {
+    Free,
+    /// Somebody waits for the answer.
+    Taken {
+        trip: Trip,
+        purpose: Purpose,
+    },
+    /// The caller has its answer, but Unity has not finished: nothing else may be sent.
+    Kept {
+        trip: Trip,
+    },
+}
+
+/// One request that was handed to Unity.
+#[derive(Clone, Debug)]
+pub(crate) struct Trip {
+    pub(crate) request_id: RequestId,
+    /// The session it was sent on.
+    pub(crate) on: ConnectionId,
+    pub(crate) tool_name: &'static str,
+    pub(crate) sent_at: Timestamp,
+    pub(crate) timeout: Duration,
+}
+
+impl Trip {
+    pub(crate) fn timeout_at(&self) -> Timestamp {
+        self.sent_at + self.timeout
+    }
+}
+
+/// Whom the answer is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    Execute {
+        call: CallId,
+    },
+    Submit {
+        job: JobId,
+    },
+    /// `asker` is `None` for the server's own question.
+    Status {
+        job: JobId,
+        asker: Option<CallId>,
+    },
+    /// `job` is `None` when nobody knows the job any more.
+    Cancel {
+        job: Option<JobId>,
+    },
+}
+
+/// A call on its way into the line.
+pub(crate) struct NewCall {
+    pub(crate) id: CallId,
+    pub(crate) request_id: RequestId,
+    pub(crate) tool: &'static Tool,
+    pub(crate) timeout: Duration,
+    pub(crate) work: Work,
+    pub(crate) wants_progress: bool,
+}
+
+impl RequestScheduler {
+    pub(crate) fn new() -> Self {
+        Self { calls: RequestStore::default(), queue: QueueStore::default(), lane: Lane::Free }
+    }
+
+    // The line.
+
+    pub(crate) fn has_room(&self, work: &Work, limits: &Limits) -> bool {
+        let taken = match work {
+            Work::Execute { .. } | Work::RunJob { .. } => self.queue.unity_len(),
+            Work::JobStatus { .. } | Work::CancelJob { .. } => self.queue.control_len(),
+        };
+        taken < limits.queue_max
+    }
+
+    pub(crate) fn line_up(&mut self, now: Timestamp, new: NewCall, limits: &Limits) {
+        let ticket = self.queue.ticket();
+        match new.work {
+            Work::Execute { .. } | Work::RunJob { .. } => {
+                self.queue.push_unity(Place { ticket, arrived: now, item: Item::Call(new.id) });
+            }
+            Work::JobStatus { .. } | Work::CancelJob { .. } => {
+                self.queue.push_control(ticket, new.id)
+            }
+        }
+        let call = Call {
+            request_id: new.request_id,
+            tool: new.tool,
+            ticket,
+            arrived: now,
+            timeout: new.timeout,
+            progress_at: new.wants_progress.then(|| now + limits.progress_first),
+            phase: Phase::InLine(new.work),
+        };
+        self.calls.insert(new.id, call);
+    }
+
+    pub(crate) fn call(&self, id: CallId) -> Option<&Call> {
+        self.calls.get(id)
+    }
+
+    /// Ends a call, wherever it is. A request that is with Unity stays there.
+    pub(crate) fn remove(&mut self, id: CallId) -> Option<Call> {
+        let call = self.calls.remove(id)?;
+        if let Phase::InLine(_) = call.phase {
+            self.queue.remove(call.ticket);
+        }
+        Some(call)
+    }
+
+    pub(crate) fn open_calls(&self) -> Vec<CallId> {
+        self.calls.ids()
+    }
+
+    /// Calls in line that need a ready Editor, in order.
+    pub(crate) fn waiting_calls(&self) -> Vec<CallId> {
+        let calls = self.queue.unity_items().filter_map(|item| match item {
+            Item::Call(id) => Some(id),
+            Item::Job(_) => None,
+        });
+        calls.collect()
+    }
+
+    /// Those of them that become jobs now that the Editor is ready.
+    pub(crate) fn unaccepted(&self) -> Vec<CallId> {
+        if self.calls.unaccepted() == 0 {
+            return Vec::new();
+        }
+        let is_unaccepted = |id: &CallId| {
+            let phase = self.calls.get(*id).map(|call| &call.phase);
+            matches!(phase, Some(Phase::InLine(Work::RunJob { .. })))
+        };
+        self.waiting_calls().into_iter().filter(is_unaccepted).collect()
+    }
+
+    /// The call has become a job, which stands in its place from now on.
+    pub(crate) fn exchange_for_job(
+        &mut self,
+        id: CallId,
+        job: JobId,
+    ) -> Option<(ToUnity, Timestamp)> {
+        let ticket = self.calls.get(id)?.ticket;
+        match self.calls.take_work(id)? {
+            Work::RunJob { frame, wait_until } => {
+                self.queue.exchange(ticket, Item::Job(job));
+                Some((frame, wait_until))
+            }
+            Work::Execute { .. } | Work::JobStatus { .. } | Work::CancelJob { .. } => None,
+        }
+    }
+
+    /// A queued job leaves the line.
+    pub(crate) fn withdraw_job(&mut self, ticket: Ticket) {
+        self.queue.remove(ticket);
+    }
+
+    pub(crate) fn push_poll(&mut self, job: JobId) {
+        self.queue.push_poll(job);
+    }
+
+    /// The job needs no question of the server's own now.
+    pub(crate) fn withdraw_poll(&mut self, job: JobId) {
+        self.queue.remove_poll(job);
+    }
+
+    /// Whoever came first of all.
+    pub(crate) fn pop_any(&mut self) -> Option<Head> {
+        self.queue.pop_any()
+    }
+
+    /// The first of those that need no ready Editor.
+    pub(crate) fn pop_control(&mut self) -> Option<CallId> {
+        self.queue.pop_control()
+    }
+
+    /// The longest waiting call or job that needs a ready Editor.
+    pub(crate) fn first_waiting(&self) -> Option<Place> {
+        self.queue.first_unity()
+    }
+
+    pub(crate) fn take_work(&mut self, id: CallId) -> Option<Work> {
+        self.calls.take_work(id)
+    }
+
+    /// Status calls that wait for news have a bound of their own: they must not keep a cancel out.
+    pub(crate) fn has_room_to_park(&self, limits: &Limits) -> bool {
+        self.calls.parked_control() < limits.queue_max
+    }
+
+    pub(crate) fn park(&mut self, id: CallId, job: JobId, until: Timestamp) {
+        self.calls.set_phase(id, Phase::Parked { job, until });
+    }
+
+    /// What came back unsent gets its old place again.
+    pub(crate) fn return_call(&mut self, id: CallId, frame: ToUnity) {
+        let Some(call) = self.calls.get(id) else { return };
+        let place = Place { ticket: call.ticket, arrived: call.arrived, item: Item::Call(id) };
+        self.queue.return_unity(place);
+        self.calls.set_phase(id, Phase::InLine(Work::Execute { frame }));
+    }
+
+    pub(crate) fn return_job(&mut self, ticket: Ticket, arrived: Timestamp, job: JobId) {
+        self.queue.return_unity(Place { ticket, arrived, item: Item::Job(job) });
+    }
+
+    pub(crate) fn queue_length(&self) -> usize {
+        self.queue.unity_len()
+    }
+
+    pub(crate) fn position(&self, ticket: Ticket) -> Option<usize> {
+        self.queue.position(ticket)
+    }
+
+    // The lane.
+
+    pub(crate) fn lane(&self) -> &Lane {
+        &self.lane
+    }
+
+    pub(crate) fn take_lane(&mut self, trip: Trip, purpose: Purpose) {
+        debug_assert!(matches!(self.lane, Lane::Free), "one round trip to Unity at a time");
+        self.lane = Lane::Taken { trip, purpose };
+    }
+
+    pub(crate) fn free_lane(&mut self) -> Lane {
+        std::mem::replace(&mut self.lane, Lane::Free)
+    }
+
+    /// The caller has its answer; Unity is still at it.
+    pub(crate) fn keep_lane(&mut self) {
+        self.lane = match self.free_lane() {
+            Lane::Taken { trip, purpose: Purpose::Execute { .. } | Purpose::Submit { .. } } => {
+                Lane::Kept { trip }
+            }
+            // A question does nothing in Unity: nobody needs to wait for its end.
+            Lane::Taken { purpose: Purpose::Status { .. } | Purpose::Cancel { .. }, .. }
+            | Lane::Free => Lane::Free,
+            kept @ Lane::Kept { .. } => kept,
+        };
+    }
+
+    /// Whoever asked about this job waits no longer; the question goes on for the server's own sake.
+    pub(crate) fn take_asker(&mut self, about: JobId) -> Option<CallId> {
+        match &mut self.lane {
+            Lane::Taken { purpose: Purpose::Status { job, asker }, .. } if *job == about => {
+                asker.take()
+            }
+            Lane::Taken { .. } | Lane::Free | Lane::Kept { .. } => None,
+        }
+    }
+
+    /// The lane's request, if it is this one.
+    pub(crate) fn holds(&self, request_id: &RequestId) -> bool {
+        match &self.lane {
+            Lane::Free => false,
+            Lane::Taken { trip, .. } | Lane::Kept { trip } => trip.request_id == *request_id,
+        }
+    }
+
+    /// The answered request that Unity has not finished.
+    pub(crate) fn kept(&self) -> Option<&Trip> {
+        match &self.lane {
+            Lane::Kept { trip } => Some(trip),
+            Lane::Free | Lane::Taken { .. } => None,
+        }
+    }
+
+    pub(crate) fn running(&self, now: Timestamp) -> Option<Running> {
+        let (trip, overdue) = match &self.lane {
+            Lane::Free => return None,
+            Lane::Taken { trip, .. } => (trip, false),
+            Lane::Kept { trip } => (trip, true),
+        };
+        Some(Running {
+            request_id: trip.request_id.clone(),
+            tool_name: trip.tool_name,
+            elapsed: now.since(trip.sent_at),
+            overdue,
+        })
+    }
+
+    // Time.
+
+    pub(crate) fn trip_deadline(&self) -> Option<Deadline> {
+        match &self.lane {
+            Lane::Taken { trip, .. } => {
+                Some(Deadline { at: trip.timeout_at(), why: Why::TripTimeout })
+            }
+            Lane::Free | Lane::Kept { .. } => None,
+        }
+    }
+
+    pub(crate) fn park_deadline(&self) -> Option<Deadline> {
+        self.calls.first_parked().map(|(at, id)| Deadline { at, why: Why::ParkOver(id) })
+    }
+
+    pub(crate) fn progress_deadline(&self) -> Option<Deadline> {
+        self.calls.first_progress().map(|(at, id)| Deadline { at, why: Why::ProgressDue(id) })
+    }
+
+    pub(crate) fn set_progress(&mut self, id: CallId, at: Timestamp) {
+        self.calls.set_progress(id, at);
+    }
+
+    pub(crate) fn assert_invariants(&self, limits: &Limits) {
+        // One more where a frame came back unsent after its place was taken: it is not thrown out.
+        debug_assert!(self.queue.unity_len() <= limits.queue_max + 1, "the queue is bounded");
+        debug_assert!(self.queue.control_len() <= limits.queue_max, "control calls are bounded");
+        debug_assert!(self.calls.parked_control() <= limits.queue_max, "parked calls are bounded");
+        debug_assert!(self.queue.polls_len() <= limits.jobs_active_max, "one poll a job");
+        if let Lane::Taken { purpose: Purpose::Status { asker: Some(asker), .. }, .. } = &self.lane
+        {
+            debug_assert!(self.calls.get(*asker).is_some(), "whoever asks about a job is open");
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! CONTRACT 8: the catalogue, and that the documents made from it are current.
+
+use coordination::{ErrorCode, Kind, Need, TOOLS, Tool};
+use protocol::{ExecutionMode, Json};
+
+/// The catalogue as a table of Markdown, with the columns of the contract.
+fn table() -> String {
+    let rows = TOOLS.iter().map(|tool| {
+        let kind = match tool.kind {
+            Kind::Read => "read",
+            Kind::ReadHeavy => "read_heavy",
+            Kind::Control => "control",
+        };
+        let mode = match tool.execution_mode() {
+            ExecutionMode::Sync => "sync",
+            ExecutionMode::Job => "job",
+        };
+        let yes = |flag: bool| if flag { "yes" } else { "no" };
+        let id = if tool.requires_client_request_id { "required" } else { "optional" };
+        format!(
+            "| `{}` | {kind} | {mode} | {} | {} | {} | {id} | {} |",
+            tool.name,
+            yes(tool.supports_cancel),
+            tool.default_timeout_ms,
+            tool.max_timeout_ms,
+            yes(tool.retryable)
+        )
+    });
+    rows.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn the_catalogue_is_the_contracts() {
+    assert_eq!(
+        table(),
+        "\
+| `get_editor_state` | read | sync | no | 5000 | 10000 | optional | yes |
+| `read_console` | read | sync | no | 10000 | 30000 | optional | yes |
+| `run_tests` | read_heavy | job | yes | 300000 | 1800000 | optional | no |
+| `get_job_status` | control | sync | no | 5000 | 10000 | optional | no |
+| `cancel_job` | control | sync | no | 5000 | 10000 | optional | no |"
+    );
+}
+
+#[test]
+fn every_default_is_one_that_the_validator_accepts() {
+    for tool in &TOOLS {
+        assert!(tool.default_timeout_ms <= tool.max_timeout_ms, "{}", tool.name);
+        for parameter in tool.parameters {
+            let default = match parameter.need {
+                Need::Required | Need::Optional => continue,
+                Need::DefaultInteger(value) => Json::from(value),
+                Need::DefaultFlag(value) => Json::from(value),
+                Need::DefaultWord(value) => Json::from(value),
+            };
+            assert_eq!(parameter.shape.check(&default), Ok(()), "{} {}", tool.name, parameter.name);
+        }
+    }
+}
+
+fn arguments(tool: &Tool) -> String {
+    let arguments = tool.parameters.iter().map(|parameter| {
+        let words = parameter.shape.words();
+        let need = match parameter.need {
+            Need::Required => format!("{words}, required"),
+            Need::Optional => words,
+            Need::DefaultInteger(value) => format!("{words}, default {value}"),
+            Need::DefaultFlag(value) => format!("{words}, default {value}"),
+            Need::DefaultWord(value) => format!("{words}, default {value}"),
+        };
+        format!("- `{}`: {} ({need})\n", parameter.name, parameter.about)
+    });
+    arguments.collect()
+}
+
+#[test]
+fn the_documents_made_from_the_tables_are_current() {
+    let tools: String = TOOLS
+        .iter()
+        .map(|tool| format!("## {}\n\n{}\n\n{}\n", tool.name, tool.about, arguments(tool)))
+        .collect();
+    let tools = format!(
+        "# Tools\n\n\
+         Made from the catalogue (`server/src/coordination/tool_catalog.rs`) by a test.\n\n\
+         | name | kind | mode | cancel | default ms | max ms | client_request_id | retryable |\n\
+         |---|---|---|---|---:|---:|---|---|\n{}\n\n\
+         Every tool also takes `timeout_ms` (1 to its maximum) and `client_request_id` (1 to 128 \
+         of `A-Z a-z 0-9 . _ : -`).\n\n{}",
+        table(),
+        tools.replace("\n\n\n", "\n\n").trim_end().to_owned() + "\n"
+    );
+    current("docs/TOOLS.md", &tools);
+
+    let rows: String = ErrorCode::ALL
+        .into_iter()
+        .map(|code| {
+            let row = code.row();
+            let retryable = match (code, row.retryable) {
+                (ErrorCode::UnityExecution, _) => "per tool",
+                (_, true) => "yes",
+                (_, false) => "no",
+            };
+            let (guarantee, recovery) = (row.guarantee.text(), row.recovery.text());
+            format!("| `{code}` | {retryable} | {guarantee} | {recovery} | {} |\n", row.when)
+        })
+        .collect();
+    let errors = format!(
+        "# Errors\n\n\
+         Made from the table (`server/src/coordination/failure.rs`) by a test.\n\n\
+         | code | retryable | execution_guarantee | recovery_action | when |\n|---|---|---|---|---|\n\
+         {rows}\n\
+         After `unknown` a call may be repeated only if its tool does no harm when run twice: then \
+         `retryable` is true and the\nrecovery is `retry`. An `error` of the plugin keeps its code; \
+         with a code that does not refuse before running it is\n`unknown`. What Unity said is in \
+         `details.unity`, never in `message`.\n"
+    );
+    current("docs/ERRORS.md", &errors);
+}
+
+fn current(path: &str, expected: &str) {
+    let file = format!("{}/../../{path}", env!("CARGO_MANIFEST_DIR"));
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&file, expected).unwrap();
+    }
+    let committed = std::fs::read_to_string(&file).unwrap_or_default();
+    assert_eq!(
+        committed, expected,
+        "run: BLESS=1 cargo test -p coordination --test core documents"
+    );
+}

@@ -1,0 +1,212 @@
+//! CONTRACT 5.1 and 8: a bad call never enters, and is told what is wrong with it.
+
+use std::time::Duration;
+
+use super::check::check;
+use coordination::{Boot, RawCall, validate};
+use protocol::Json;
+
+#[test]
+fn defaults_are_filled_in_and_what_unity_does_not_need_stays_here() {
+    check(
+        r#"
+        0 ready 1
+        1 call 1 read_console
+        -> 1 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        2 console 1 req-t-1
+        -> 2 call 1 ok {"count":0,"entries":[],"truncated":false}
+        3 call 2 read_console {"max_entries":2000,"types":["error","exception"],"contains":"x","stack_traces":false,"timeout_ms":30000,"client_request_id":"A.z_0:-"}
+        -> 3 unity 1 execute req-t-2 read_console {"contains":"x","max_entries":2000,"stack_traces":false,"types":["error","exception"]} timeout=30000 client=A.z_0:-
+        4 console 1 req-t-2
+        -> 4 call 2 ok {"count":0,"entries":[],"truncated":false}
+        5 call 3 run_tests {"wait_ms":0}
+        -> 5 call 3 ok accepted job-t-1 Queued
+        -> 5 unity 1 submit_job req-t-3 run_tests {"mode":"all"} timeout=300000
+        -> 5 note JobChanged { job: job-t-1, state: Running }
+    "#,
+    );
+}
+
+#[test]
+fn a_call_whose_frame_would_be_too_large_is_refused_and_nothing_sent() {
+    check(
+        r#"
+        limit message_max_bytes 188
+        show messages
+        0 ready 1
+        1 call 1 read_console {"contains":"01234567890123456"}
+        -> 1 unity 1 execute req-t-1 read_console {"contains":"01234567890123456","max_entries":200,"stack_traces":true} timeout=10000
+        2 console 1 req-t-1
+        -> 2 call 1 ok {"count":0,"entries":[],"truncated":false}
+        3 call 2 read_console {"contains":"012345678901234567"}
+        -> 3 call 2 ERR_INVALID_PARAMS not_executed final fix_the_call "The call takes 189 bytes but the limit is 188; send shorter arguments."
+        4 call 3 run_tests {"filter":"0123456789012345678901234567890123456789012345678901234567890123"}
+        -> 4 call 3 ERR_INVALID_PARAMS not_executed final fix_the_call "The call takes 209 bytes but the limit is 188; send shorter arguments."
+        5 call 4 get_editor_state
+        -> 5 call 4 ok server=Ready editor=Some(Ready) connected=true seq=Some(0) waiting=None queue=0 running=None plugin=Some("1.0.0")
+    "#,
+    );
+}
+
+/// What the validator says of a call.
+fn verdict(tool: &str, arguments: &str) -> String {
+    let Ok(Json::Object(arguments)) = serde_json::from_str(arguments) else {
+        panic!("{arguments}")
+    };
+    match validate(RawCall { tool: tool.to_owned(), arguments }) {
+        Ok(_) => "ok".to_owned(),
+        Err(failure) => format!("{} {}", failure.code, failure.message),
+    }
+}
+
+#[test]
+fn both_sides_of_every_limit() {
+    let id = |length: usize| format!(r#"{{"client_request_id":"{}"}}"#, "x".repeat(length));
+    let accepted = [
+        ("get_editor_state", r#"{"timeout_ms":1}"#.to_owned()),
+        ("get_editor_state", r#"{"timeout_ms":10000}"#.to_owned()),
+        ("read_console", r#"{"timeout_ms":30000}"#.to_owned()),
+        ("run_tests", r#"{"timeout_ms":1800000}"#.to_owned()),
+        ("get_job_status", r#"{"job_id":"x","timeout_ms":10000}"#.to_owned()),
+        ("cancel_job", r#"{"job_id":"x","timeout_ms":10000}"#.to_owned()),
+        ("read_console", id(1)),
+        ("read_console", id(128)),
+        ("read_console", r#"{"max_entries":1}"#.to_owned()),
+        ("read_console", r#"{"max_entries":2000}"#.to_owned()),
+        ("run_tests", r#"{"wait_ms":60000}"#.to_owned()),
+        ("get_job_status", r#"{"job_id":"x","wait_ms":0}"#.to_owned()),
+    ];
+    for (tool, arguments) in accepted {
+        assert_eq!(verdict(tool, &arguments), "ok", "{tool} {arguments}");
+    }
+    let refused = [
+        ("get_editor_state", r#"{"timeout_ms":0}"#.to_owned(), "ERR_INVALID_PARAMS"),
+        ("get_editor_state", r#"{"timeout_ms":10001}"#.to_owned(), "ERR_INVALID_PARAMS"),
+        ("read_console", r#"{"timeout_ms":30001}"#.to_owned(), "ERR_INVALID_PARAMS"),
+        ("run_tests", r#"{"timeout_ms":1800001}"#.to_owned(), "ERR_INVALID_PARAMS"),
+        ("get_job_status", r#"{"job_id":"x","timeout_ms":10001}"#.to_owned(), "ERR_INVALID_PARAMS"),
+        ("cancel_job", r#"{"job_id":"x","timeout_ms":10001}"#.to_owned(), "ERR_INVALID_PARAMS"),
+        ("read_console", id(0), "ERR_INVALID_REQUEST"),
+        ("read_console", id(129), "ERR_INVALID_REQUEST"),
+        ("read_console", r#"{"max_entries":0}"#.to_owned(), "ERR_INVALID_PARAMS"),
+        ("read_console", r#"{"max_entries":2001}"#.to_owned(), "ERR_INVALID_PARAMS"),
+        ("run_tests", r#"{"wait_ms":60001}"#.to_owned(), "ERR_INVALID_PARAMS"),
+        ("get_job_status", r#"{"job_id":"x","wait_ms":60001}"#.to_owned(), "ERR_INVALID_PARAMS"),
+    ];
+    for (tool, arguments, code) in refused {
+        let verdict = verdict(tool, &arguments);
+        assert!(verdict.starts_with(code), "{tool} {arguments}: {verdict}");
+    }
+}
+
+#[test]
+#[expect(clippy::too_many_lines, reason = "one flat table")]
+fn what_is_wrong_is_said_by_name() {
+    let cases = [
+        (
+            "reed_console",
+            "{}",
+            "ERR_UNKNOWN_COMMAND There is no such tool; use one of get_editor_state, read_console, \
+             run_tests, get_job_status, cancel_job.",
+        ),
+        (
+            "read_console",
+            r#"{"count":5}"#,
+            "ERR_INVALID_PARAMS read_console: there is no argument \"count\"; it takes max_entries, \
+             types, contains, stack_traces, since, before, timeout_ms, client_request_id; correct the argument \
+             and call again.",
+        ),
+        (
+            "read_console",
+            r#"{"types":["shout"]}"#,
+            "ERR_INVALID_PARAMS read_console: types must be a list of one or more of log, warning, \
+             error, assert, exception; correct the argument and call again.",
+        ),
+        (
+            "read_console",
+            r#"{"types":[]}"#,
+            "ERR_INVALID_PARAMS read_console: types must be a list of one or more of log, warning, \
+             error, assert, exception; correct the argument and call again.",
+        ),
+        (
+            "read_console",
+            r#"{"stack_traces":"yes"}"#,
+            "ERR_INVALID_PARAMS read_console: stack_traces must be true or false; correct the \
+             argument and call again.",
+        ),
+        (
+            "read_console",
+            r#"{"max_entries":1.5}"#,
+            "ERR_INVALID_PARAMS read_console: max_entries must be an integer from 1 to 2000; \
+             correct the argument and call again.",
+        ),
+        (
+            "read_console",
+            r#"{"timeout_ms":"1"}"#,
+            "ERR_INVALID_PARAMS read_console: timeout_ms must be an integer from 1 to 30000; \
+             correct the argument and call again.",
+        ),
+        (
+            "run_tests",
+            r#"{"mode":"none"}"#,
+            "ERR_INVALID_PARAMS run_tests: mode must be one of all, edit, play; correct the \
+             argument and call again.",
+        ),
+        (
+            "run_tests",
+            r#"{"filter":7}"#,
+            "ERR_INVALID_PARAMS run_tests: filter must be a string of at most 4000 characters; correct the argument and call \
+             again.",
+        ),
+        (
+            "cancel_job",
+            "{}",
+            "ERR_INVALID_PARAMS cancel_job: job_id is missing; correct the argument and call again.",
+        ),
+        (
+            "run_tests",
+            r#"{"client_request_id":"a b"}"#,
+            "ERR_INVALID_REQUEST run_tests accepts a client_request_id of 1 to 128 characters out \
+             of A-Z a-z 0-9 . _ : -; correct it and call again.",
+        ),
+        (
+            "run_tests",
+            r#"{"client_request_id":7}"#,
+            "ERR_INVALID_REQUEST run_tests accepts a client_request_id of 1 to 128 characters out \
+             of A-Z a-z 0-9 . _ : -; correct it and call again.",
+        ),
+        (
+            "get_editor_state",
+            "{\"e\\u001bvil\\u202e\":1}",
+            "ERR_INVALID_PARAMS get_editor_state: there is no argument \"e\\u{1b}vil\\u{202e}\"; it \
+             takes timeout_ms, client_request_id; correct the argument and call again.",
+        ),
+    ];
+    for (tool, arguments, expected) in cases {
+        assert_eq!(verdict(tool, arguments), expected, "{tool} {arguments}");
+    }
+}
+
+#[test]
+fn a_valid_call_keeps_its_name_and_its_time() {
+    let call = |arguments: &[(&str, Json)]| {
+        let arguments = arguments.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
+        let raw = RawCall { tool: "read_console".to_owned(), arguments: arguments.collect() };
+        let call = validate(raw).unwrap();
+        (call.client_request_id().map(str::to_owned), call.timeout())
+    };
+    let named = [("client_request_id", "a.b".into()), ("timeout_ms", 1_234.into())];
+    assert_eq!(call(&named), (Some("a.b".to_owned()), Duration::from_millis(1_234)));
+    assert_eq!(call(&[]), (None, Duration::from_secs(10)));
+    assert_eq!(format!("{:?}", Boot::new("t")), "Some(Boot(t))", "as a log shows it");
+}
+
+#[test]
+fn a_text_that_is_looked_for_has_four_thousand_characters_at_the_most() {
+    for name in ["contains", "since", "before"] {
+        let with = |length: usize| format!(r#"{{"{name}":"{}"}}"#, "ä".repeat(length));
+        assert_eq!(verdict("read_console", &with(4_000)), "ok", "{name}");
+        let refused = verdict("read_console", &with(4_001));
+        assert!(refused.contains("a string of at most 4000 characters"), "{refused}");
+    }
+}

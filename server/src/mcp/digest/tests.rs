@@ -1,0 +1,185 @@
+use protocol::{ErrorBody, Json};
+use serde_json::json;
+
+use super::{FAILED_MAX, TEXT_MAX, console, cut, error, test_run};
+use crate::mcp::tool_results;
+
+fn entry(message: &str) -> Json {
+    json!({ "type": "log", "message": message, "stack_trace": "at A.B ()" })
+}
+
+/// As a plugin gives it that knows nothing but the contract.
+fn plain(entries: Vec<Json>) -> Json {
+    json!({ "count": entries.len(), "entries": entries, "truncated": false })
+}
+
+/// As one gives it that numbers its entries.
+fn numbered(messages: &[&str], more: u64) -> Json {
+    let entries = (1..).zip(messages).map(|(number, message)| {
+        json!({ "type": "log", "message": message, "cursor": format!("c-{number}") })
+    });
+    let entries: Vec<Json> = entries.collect();
+    let cursor = format!("c-{}", entries.len());
+    json!({
+        "count": entries.len(), "entries": entries, "truncated": more > 0, "more": more,
+        "cursor": cursor,
+    })
+}
+
+fn messages(told: &Json) -> Vec<&str> {
+    let entries = told["entries"].as_array().unwrap();
+    entries.iter().map(|entry| entry["message"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn the_newest_comes_first() {
+    let told = console(plain(vec![entry("a"), entry("b"), entry("c")]), &json!({}));
+    assert_eq!(messages(&told), ["c", "b", "a"]);
+    assert_eq!((&told["count"], &told["truncated"]), (&json!(3), &json!(false)));
+    assert_eq!(told["entries"][0]["stack_trace"], "at A.B ()");
+}
+
+#[test]
+fn entries_in_a_row_that_say_the_same_are_one_with_a_count() {
+    let mut twice = entry("b");
+    twice["count"] = json!(2);
+    let told = console(plain(vec![entry("a"), twice, entry("b"), entry("a")]), &json!({}));
+    assert_eq!(messages(&told), ["a", "b", "a"]);
+    assert_eq!(told["entries"][1]["count"], 3);
+    assert_eq!(told["entries"][0].get("count"), None);
+}
+
+#[test]
+fn entries_of_another_type_or_trace_are_not_the_same() {
+    let mut error = entry("a");
+    error["type"] = json!("error");
+    let mut traced = entry("a");
+    traced["stack_trace"] = json!("at C.D ()");
+    let given = plain(vec![entry("a"), error, traced]);
+    assert_eq!(console(given.clone(), &json!({}))["count"], 3);
+    let without = console(given, &json!({ "stack_traces": false }));
+    assert_eq!(without["entries"][0]["stack_trace"], "");
+    assert_eq!(without["count"], 3, "an error stands between two logs");
+}
+
+#[test]
+fn a_plugin_that_gives_more_than_was_asked_for_is_cut() {
+    let told = console(numbered(&["a", "b", "c"], 0), &json!({ "max_entries": 2 }));
+    assert_eq!(messages(&told), ["c", "b"]);
+    assert_eq!((&told["truncated"], &told["more"]), (&json!(true), &json!(1)));
+    assert_eq!(told["next"], json!({ "before": "c-2", "max_entries": 2 }));
+}
+
+#[test]
+fn what_is_left_out_is_counted_and_can_be_asked_for() {
+    let told = console(numbered(&["a", "b"], 7), &json!({ "since": "c-0", "max_entries": 2 }));
+    assert_eq!((&told["more"], &told["cursor"]), (&json!(7), &json!("c-2")));
+    assert_eq!(told["next"], json!({ "before": "c-1", "max_entries": 2, "since": "c-0" }));
+    assert_eq!(told.get("cursor_lost"), None);
+}
+
+#[test]
+fn next_begins_before_the_oldest_of_entries_that_say_the_same() {
+    let told = console(numbered(&["a", "b", "b"], 1), &json!({ "max_entries": 1 }));
+    assert_eq!(told["next"], json!({ "before": "c-2", "max_entries": 1 }));
+    assert_eq!(told["more"], 2);
+}
+
+#[test]
+fn counts_without_end_do_no_harm() {
+    let mut many = entry("a");
+    many["count"] = json!(u64::MAX);
+    let mut given = plain(vec![entry("b"), many.clone(), many.clone(), entry("b"), many]);
+    given["more"] = json!(u64::MAX);
+    let told = console(given, &json!({ "max_entries": 1 }));
+    assert_eq!((&told["count"], &told["more"]), (&json!(1), &json!(u64::MAX)));
+}
+
+#[test]
+fn an_older_page_gives_no_cursor_that_would_skip_what_is_newer() {
+    let told = console(numbered(&["a", "b"], 0), &json!({ "before": "c-9" }));
+    assert_eq!((told.get("cursor"), told.get("cursor_lost")), (None, None));
+}
+
+#[test]
+fn a_plugin_without_cursors_promises_none() {
+    let mut given = plain(vec![entry("a")]);
+    given["truncated"] = json!(true);
+    let told = console(given.clone(), &json!({}));
+    assert_eq!(told["truncated"], true);
+    for absent in ["more", "next", "cursor", "cursor_lost"] {
+        assert_eq!(told.get(absent), None);
+    }
+    assert_eq!(console(given, &json!({ "since": "c-1" }))["cursor_lost"], true);
+}
+
+#[test]
+fn a_cursor_that_the_plugin_does_not_know_is_lost() {
+    let mut given = numbered(&["a"], 0);
+    given["cursor_lost"] = json!(true);
+    assert_eq!(console(given, &json!({ "since": "d-1" }))["cursor_lost"], true);
+}
+
+#[test]
+fn a_text_without_end_is_cut_and_says_so() {
+    assert_eq!(cut("äöü", 3), "äöü");
+    assert_eq!(cut("äöüß", 3), "äöü… (1 more characters)");
+    let told = console(plain(vec![entry(&"x".repeat(TEXT_MAX + 5))]), &json!({}));
+    assert!(messages(&told)[0].ends_with("x… (5 more characters)"));
+}
+
+/// Bytes of the whole result, as it is written.
+fn written(answer: Json) -> usize {
+    serde_json::to_string(&tool_results::success(answer)).unwrap().len()
+}
+
+#[test]
+fn no_answer_reaches_a_mebibyte_whatever_unity_gives() {
+    for sign in ["x", "\"", "\\", "\u{1}", "\u{1F600}"] {
+        let long = sign.repeat(20_000);
+        let entries: Vec<Json> =
+            (0..2_000).map(|number| entry(&format!("{number} {long}"))).collect();
+        let told = console(plain(entries), &json!({ "max_entries": 2_000 }));
+        assert_eq!(told["truncated"], true);
+        assert!(written(told) < 1_048_576, "{sign:?}");
+        let failed: Vec<Json> = (0..2_000)
+            .map(|_| json!({ "name": long, "message": long, "stack_trace": long }))
+            .collect();
+        assert!(written(test_run(run(2_000, failed))) < 1_048_576, "{sign:?}");
+        let details = Some(json!({ long.clone(): [long.clone()] }));
+        let body = ErrorBody { code: long.clone(), message: long, retryable: None, details };
+        assert!(json!(error(body)).to_string().len() < 100_000, "{sign:?}");
+    }
+}
+
+fn run(failed: u64, failed_tests: Vec<Json>) -> Json {
+    let summary = json!({ "total": 3_000, "passed": 3_000 - failed, "failed": failed, "skipped": 0, "duration_ms": 1.5 });
+    json!({ "summary": summary, "failed_tests": failed_tests, "passed_tests": ["A"] })
+}
+
+#[test]
+fn a_test_run_lists_failures_alone_and_not_all_of_them() {
+    let test = json!({ "name": "A", "message": "no" });
+    let few = test_run(run(2, vec![test.clone(), test.clone()]));
+    assert_eq!(few["failed_tests"].as_array().unwrap().len(), 2);
+    assert_eq!(few["failed_tests"][0]["stack_trace"], "");
+    assert_eq!((few.get("failed_tests_left_out"), few.get("passed_tests")), (None, None));
+    assert_eq!(few["summary"]["duration_ms"], 1.5);
+    let many = test_run(run(80, vec![test.clone(); 80]));
+    assert_eq!(many["failed_tests"].as_array().unwrap().len(), FAILED_MAX);
+    assert_eq!(many["failed_tests_left_out"], 30);
+    let unlisted = test_run(run(80, vec![test]));
+    assert_eq!(unlisted["failed_tests_left_out"], 79, "Unity itself listed one alone");
+}
+
+#[test]
+fn what_makes_no_sense_is_kept_no_longer_than_what_does() {
+    let junk = json!(vec![json!([]); 100_000]);
+    let mut odd = run(0, Vec::new());
+    odd["failed_tests_left_out"] = json!("x");
+    odd["junk"] = junk.clone();
+    assert_eq!(test_run(odd), test_run(run(0, Vec::new())));
+    assert!(test_run(junk.clone()).as_str().unwrap().starts_with("[[],[],"));
+    assert!(test_run(junk.clone()).to_string().len() < 5_000);
+    assert!(console(junk, &json!({})).to_string().len() < 70_000);
+}

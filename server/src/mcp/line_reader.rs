@@ -1,0 +1,126 @@
+//! Lines of a byte stream, read ahead within a bound, so that the end of the stream is noticed while
+//! lines still wait to be dealt with.
+
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::time::Instant;
+use tokio_util::bytes::BytesMut;
+
+const READ: usize = 16 * 1024;
+/// Bytes read ahead of a line that has not been taken.
+const AHEAD_MAX: usize = 1024 * 1024;
+
+pub(crate) struct LineReader<R> {
+    input: R,
+    pending: BytesMut,
+    /// So much of `pending` has no newline.
+    scanned: usize,
+    line_max: usize,
+    /// The rest of a line that was too long is on its way.
+    skipping: bool,
+    ended_at: Option<Instant>,
+}
+
+pub(crate) enum Line {
+    Whole(BytesMut),
+    TooLong,
+}
+
+impl<R: AsyncRead + Unpin> LineReader<R> {
+    pub(crate) fn new(input: R, line_max: usize) -> Self {
+        let pending = BytesMut::new();
+        Self { input, pending, scanned: 0, line_max, skipping: false, ended_at: None }
+    }
+
+    pub(crate) fn ended_at(&self) -> Option<Instant> {
+        self.ended_at
+    }
+
+    /// Whether `take_line` would give one.
+    pub(crate) fn has_line(&mut self) -> bool {
+        self.scan();
+        let rest = self.ended_at.is_some() && (self.skipping || !self.pending.is_empty());
+        rest || self.scanned < self.pending.len()
+    }
+
+    /// The next line if it is here. A last line without its newline is a line.
+    pub(crate) fn take_line(&mut self) -> Option<Line> {
+        if !self.has_line() {
+            return None;
+        }
+        let end = (self.scanned + 1).min(self.pending.len());
+        let line = self.pending.split_to(end);
+        self.scanned = 0;
+        let too_long = std::mem::take(&mut self.skipping) || line.len() > self.line_max;
+        Some(if too_long { Line::TooLong } else { Line::Whole(line) })
+    }
+
+    /// Reads on, unless the stream has ended or enough was read ahead: then it waits for ever. May be
+    /// dropped at any time.
+    pub(crate) async fn read_more(&mut self) {
+        let enough = self.has_line() && self.pending.len() > AHEAD_MAX;
+        if enough || self.ended_at.is_some() {
+            return std::future::pending().await;
+        }
+        self.pending.reserve(READ);
+        // A stream that cannot be read is at its end.
+        let read = self.input.read_buf(&mut self.pending).await;
+        self.ended_at = (!read.is_ok_and(|read| read > 0)).then(Instant::now);
+        self.scan();
+    }
+
+    /// Looks at what is new. Of a line that is too long nothing is kept.
+    fn scan(&mut self) {
+        let unseen = self.pending.iter().skip(self.scanned);
+        let newline = unseen.clone().position(|byte| *byte == b'\n');
+        self.scanned += newline.unwrap_or(unseen.len());
+        if newline.is_none() && self.pending.len() > self.line_max {
+            self.pending.clear();
+            self.scanned = 0;
+            self.skipping = true;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Line, LineReader};
+
+    /// Everything a stream of these bytes gives.
+    async fn lines(bytes: &[u8], line_max: usize) -> Vec<String> {
+        let mut reader = LineReader::new(bytes, line_max);
+        let mut lines = Vec::new();
+        while reader.ended_at().is_none() {
+            reader.read_more().await;
+            while let Some(line) = reader.take_line() {
+                lines.push(match line {
+                    Line::Whole(line) => String::from_utf8_lossy(&line).into_owned(),
+                    Line::TooLong => "too long".to_owned(),
+                });
+            }
+        }
+        lines
+    }
+
+    #[tokio::test]
+    async fn lines_come_whole_and_too_long_ones_are_told_of_once() {
+        assert_eq!(lines(b"", 9).await, [""; 0]);
+        assert_eq!(lines(b"a\nbc\n\nd", 9).await, ["a\n", "bc\n", "\n", "d"]);
+        assert_eq!(lines(b"1234567\n12345678\n12\n", 8).await, ["1234567\n", "too long", "12\n"]);
+        let long = [b"x".repeat(100_000), b"\nok\n".to_vec(), b"y".repeat(100_000)].concat();
+        assert_eq!(lines(&long, 50_000).await, ["too long", "ok\n", "too long"]);
+    }
+
+    #[tokio::test]
+    async fn only_so_much_is_read_ahead() {
+        let bytes = b"a\n".repeat(4_000_000);
+        let mut reader = LineReader::new(bytes.as_slice(), 4_000_000);
+        let read_all = async {
+            loop {
+                reader.read_more().await;
+            }
+        };
+        let waited = tokio::time::timeout(std::time::Duration::from_millis(1), read_all).await;
+        assert!(waited.is_err() && reader.ended_at().is_none());
+        assert!(reader.pending.len() <= 2 * super::AHEAD_MAX, "{}", reader.pending.len());
+    }
+}

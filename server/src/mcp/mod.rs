@@ -1,0 +1,12 @@
+//! MCP: requests of agents become calls, outcomes become results.
+
+pub mod adapter;
+pub(crate) mod digest;
+mod handler;
+pub(crate) mod json_guard;
+mod line_reader;
+pub mod rendering;
+pub mod stdio_transport;
+pub(crate) mod tasks;
+pub(crate) mod tool_results;
+mod tool_schemas;

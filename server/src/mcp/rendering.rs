@@ -1,0 +1,180 @@
+//! Answers and failures as the JSON that agents read.
+
+use std::time::Duration;
+
+use protocol::{EditorState, JobState, Json, Progress};
+use serde_json::json;
+
+use crate::mcp::digest;
+use coordination::{
+    Answer, CallState, CancelAnswer, CancelView, EditorReport, Failure, JobReport, ProgressReport,
+    Reason, Request, ServerState,
+};
+
+/// `asked`: what it answers.
+pub fn answer(answer: Answer, asked: &Request) -> Json {
+    match answer {
+        Answer::EditorState(report) => editor_report(&report),
+        Answer::Unity(given) => match asked {
+            Request::Execute { params } => digest::console(given, params),
+            Request::EditorState
+            | Request::RunJob { .. }
+            | Request::JobStatus { .. }
+            | Request::CancelJob { .. } => given,
+        },
+        Answer::JobAccepted { job, state, .. } => {
+            json!({ "job_id": job.to_string(), "state": state })
+        }
+        Answer::Job(report) => job_report(*report),
+        Answer::Cancel { job, status } => {
+            json!({ "job_id": job.to_string(), "status": cancel_answer(status) })
+        }
+    }
+}
+
+fn editor_report(report: &EditorReport) -> Json {
+    let running = report.running.as_ref().map(|running| {
+        json!({
+            "request_id": running.request_id.0,
+            "tool_name": running.tool_name,
+            "elapsed_ms": u64::try_from(running.elapsed.as_millis()).unwrap_or(u64::MAX),
+            "overdue": running.overdue,
+        })
+    });
+    json!({
+        "server_state": server_state(report.server_state),
+        "editor_state": editor_state(report.editor_state),
+        "connected": report.connected,
+        "last_editor_status_seq": report.last_editor_status_seq,
+        "waiting_reason": report.waiting_reason.map(reason),
+        "queue_length": report.queue_length,
+        "running": running,
+        "plugin_version": report.plugin_version.as_deref().map(digest::name),
+        "server_version": report.server_version,
+    })
+}
+
+pub(crate) fn job_report(report: JobReport) -> Json {
+    let shown = json!({
+        "job_id": report.job.to_string(),
+        "state": report.state,
+        "progress": report.progress,
+        "result": report.result,
+        "error": report.error.as_ref().map(failure),
+    });
+    match &report.cancel {
+        None => shown,
+        Some(CancelView::Requested) => with(shown, "cancel", json!("requested")),
+        Some(CancelView::Rejected(error)) => {
+            with(with(shown, "cancel", json!("rejected")), "cancel_error", failure(error))
+        }
+    }
+}
+
+/// `object` with one more field.
+pub(crate) fn with(mut object: Json, name: &str, value: Json) -> Json {
+    if let Json::Object(fields) = &mut object {
+        fields.insert(name.to_owned(), value);
+    }
+    object
+}
+
+/// The error object of the contract: one shape everywhere.
+pub fn failure(failure: &Failure) -> Json {
+    let mut details = json!({
+        "execution_guarantee": failure.guarantee.text(),
+        "recovery_action": failure.recovery.text(),
+    });
+    if let Some(overdue) = &failure.overdue {
+        details = with(details, "overdue_request_id", json!(overdue.0));
+    }
+    if let Some(unity) = &failure.unity {
+        details = with(details, "unity", json!(unity));
+    }
+    json!({
+        "code": failure.code.text(),
+        "message": failure.message,
+        "retryable": failure.retryable,
+        "details": details,
+    })
+}
+
+/// How far a call is, in one line.
+pub(crate) fn progress(report: &ProgressReport) -> String {
+    let mut line = match (report.state, report.reason, &report.job) {
+        (CallState::WaitingEditorReady, Some(Reason::Disconnected), _) => {
+            "waiting for the Unity Editor to connect".to_owned()
+        }
+        (CallState::WaitingEditorReady, Some(Reason::Unresponsive), _) => {
+            "waiting for Unity to finish another request".to_owned()
+        }
+        (CallState::WaitingEditorReady, Some(why @ (Reason::Compiling | Reason::Reloading)), _) => {
+            format!("waiting: Unity is {}", reason(why))
+        }
+        (CallState::WaitingEditorReady, None, _) => "waiting for Unity".to_owned(),
+        (CallState::Queued, _, _) => "queued".to_owned(),
+        (CallState::Running, _, None) => "running in Unity".to_owned(),
+        (CallState::Running, _, Some((state, progress))) => job_line(*state, progress.as_ref()),
+    };
+    if let Some(position @ 1..) = report.position {
+        line.push_str(&format!(", {position} before it"));
+    }
+    format!("{line}, {} so far", seconds(report.elapsed))
+}
+
+/// How far a job is that has not ended.
+pub(crate) fn job_line(state: JobState, progress: Option<&Progress>) -> String {
+    match (state, progress) {
+        (JobState::Queued, _) => "the job is queued".to_owned(),
+        (_, None) => "the job runs in Unity".to_owned(),
+        (_, Some(Progress { done, total, current })) => {
+            let current = current.as_deref().map(|name| protocol::printable(name, 200));
+            let current = current.map(|name| format!(", now {name}")).unwrap_or_default();
+            format!("{done} of {total} tests done{current}")
+        }
+    }
+}
+
+fn seconds(time: Duration) -> String {
+    if time < Duration::from_secs(10) {
+        format!("{:.1} s", time.as_secs_f64())
+    } else {
+        format!("{} s", time.as_secs())
+    }
+}
+
+pub fn server_state(state: ServerState) -> &'static str {
+    match state {
+        ServerState::Booting => "booting",
+        ServerState::WaitingEditor => "waiting_editor",
+        ServerState::Ready => "ready",
+        ServerState::Stopping => "stopping",
+        ServerState::Stopped => "stopped",
+    }
+}
+
+pub fn editor_state(state: Option<EditorState>) -> &'static str {
+    match state {
+        None => "unknown",
+        Some(EditorState::Ready) => "ready",
+        Some(EditorState::Compiling) => "compiling",
+        Some(EditorState::Reloading) => "reloading",
+    }
+}
+
+pub fn reason(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Disconnected => "disconnected",
+        Reason::Compiling => "compiling",
+        Reason::Reloading => "reloading",
+        Reason::Unresponsive => "unresponsive",
+    }
+}
+
+fn cancel_answer(answer: CancelAnswer) -> &'static str {
+    match answer {
+        CancelAnswer::Cancelled => "cancelled",
+        CancelAnswer::CancelRequested => "cancel_requested",
+        CancelAnswer::Rejected => "rejected",
+    }
+}

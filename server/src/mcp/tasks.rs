@@ -1,0 +1,68 @@
+//! Jobs as tasks of MCP (the extension of 2026-07-28): the same jobs, seen in another way.
+
+use std::time::{Duration, SystemTime};
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use protocol::{JobState, Json};
+use rmcp::model::{
+    CreateTaskResult, DetailedTask, GetTaskResult, JsonObject, Task, TaskPayload, TaskStatus,
+};
+
+use crate::mcp::{rendering, tool_results};
+use coordination::{JobId, JobReport, JobTimes, Timestamp};
+
+#[derive(Clone)]
+pub(crate) struct TaskView {
+    /// When the server was started: the core counts from there.
+    pub(crate) started: SystemTime,
+    pub(crate) poll_interval: Duration,
+}
+
+impl TaskView {
+    pub(crate) fn created(&self, job: JobId, state: JobState, times: JobTimes) -> CreateTaskResult {
+        let task = self.task(job, times).with_status_message(rendering::job_line(state, None));
+        CreateTaskResult::new(task)
+    }
+
+    pub(crate) fn shown(&self, report: JobReport) -> GetTaskResult {
+        let task = self.task(report.job, report.times);
+        let (task, payload) = match report.state {
+            JobState::Queued | JobState::Running => {
+                let line = rendering::job_line(report.state, report.progress.as_ref());
+                (task.with_status_message(line), TaskPayload::Working)
+            }
+            JobState::Cancelled => (task, TaskPayload::Cancelled),
+            JobState::Succeeded | JobState::Failed | JobState::Timeout => {
+                (task, TaskPayload::Completed { result: result_of(report) })
+            }
+        };
+        GetTaskResult::new(DetailedTask::new(task, payload))
+    }
+
+    /// It is kept until so many others have ended after it: no time is promised.
+    fn task(&self, job: JobId, times: JobTimes) -> Task {
+        let (issued, changed) = (self.clock(times.issued), self.clock(times.changed));
+        let poll_ms = u64::try_from(self.poll_interval.as_millis()).unwrap_or(u64::MAX);
+        Task::new(job.to_string(), TaskStatus::Working, issued, changed)
+            .with_poll_interval_ms(poll_ms)
+    }
+
+    fn clock(&self, at: Timestamp) -> String {
+        let time = DateTime::<Utc>::from(self.started + at.since_start());
+        time.to_rfc3339_opts(SecondsFormat::Millis, true)
+    }
+}
+
+/// What the call would have been answered with, had it waited: a run in which tests failed has a
+/// result; one that could not take place is an error.
+fn result_of(report: JobReport) -> JsonObject {
+    let result = match &report.error {
+        Some(failure) if report.result.is_none() => tool_results::error(failure),
+        Some(_) | None => tool_results::success(rendering::job_report(report)),
+    };
+    match serde_json::to_value(result) {
+        Ok(Json::Object(result)) => result,
+        Ok(Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) | Json::Array(_))
+        | Err(_) => JsonObject::default(),
+    }
+}

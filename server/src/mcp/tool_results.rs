@@ -1,0 +1,33 @@
+//! Answers and failures as results and errors of MCP.
+
+use protocol::Json;
+use rmcp::model::{CallToolResult, ContentBlock, ErrorCode, ErrorData};
+use serde_json::json;
+
+use crate::mcp::rendering;
+use coordination::{Failure, Outcome, Request};
+
+/// `asked`: what it answers.
+pub(crate) fn of(outcome: Outcome, asked: &Request) -> CallToolResult {
+    match outcome {
+        Ok(answer) => success(rendering::answer(answer, asked)),
+        Err(failure) => error(&failure),
+    }
+}
+
+/// Structured, and the same as text.
+pub(crate) fn success(answer: Json) -> CallToolResult {
+    let mut result = CallToolResult::success(vec![ContentBlock::text(answer.to_string())]);
+    result.structured_content = Some(answer);
+    result
+}
+
+/// As text alone: clients check structured content against the output schema and would hide it.
+pub(crate) fn error(failure: &Failure) -> CallToolResult {
+    let envelope: Json = json!({ "error": rendering::failure(failure) });
+    CallToolResult::error(vec![ContentBlock::text(envelope.to_string())])
+}
+
+pub(crate) fn protocol_error(code: ErrorCode, failure: &Failure) -> ErrorData {
+    ErrorData::new(code, failure.message.clone(), Some(rendering::failure(failure)))
+}

@@ -1,0 +1,188 @@
+//! The catalogue as MCP tools. Schemas are plain: no references, no unions with null, no formats, for
+//! clients differ in what they understand. A field that may be null has no type but a description.
+
+use std::sync::Arc;
+
+use protocol::Json;
+use rmcp::model::{JsonObject, Tool as McpTool, ToolAnnotations};
+use serde_json::json;
+
+use crate::mcp::rendering::with;
+use coordination::{Field, Need, Parameter, Route, Shape, TOOLS, Tool};
+
+pub(crate) fn all() -> Vec<McpTool> {
+    TOOLS.iter().map(tool).collect()
+}
+
+fn tool(tool: &Tool) -> McpTool {
+    McpTool::new(tool.name, tool.about, object(input(tool)))
+        .with_raw_output_schema(object(output(tool)))
+        .with_annotations(annotations(tool))
+}
+
+fn annotations(tool: &Tool) -> ToolAnnotations {
+    let annotations = ToolAnnotations::new().open_world(false);
+    match tool.route {
+        Route::EditorState | Route::Execute { .. } | Route::JobStatus => {
+            annotations.read_only(true)
+        }
+        // Tests are code of the project: what they change nobody knows.
+        Route::SubmitJob { .. } => {
+            annotations.read_only(false).destructive(false).idempotent(false)
+        }
+        Route::CancelJob => annotations.read_only(false).destructive(false).idempotent(true),
+    }
+}
+
+fn input(tool: &Tool) -> Json {
+    let mut properties = JsonObject::new();
+    for parameter in tool.parameters {
+        properties.insert(parameter.name.to_owned(), argument(parameter));
+    }
+    let timeout = json!({
+        "type": "integer", "minimum": 1, "maximum": tool.max_timeout_ms,
+        "default": tool.default_timeout_ms,
+    });
+    properties.insert("timeout_ms".to_owned(), timeout);
+    let id = json!({ "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" });
+    properties.insert("client_request_id".to_owned(), id);
+    let is_required = |parameter: &&Parameter| parameter.need == Need::Required;
+    let mut required: Vec<&str> =
+        tool.parameters.iter().filter(is_required).map(|parameter| parameter.name).collect();
+    if tool.requires_client_request_id {
+        required.push("client_request_id");
+    }
+    let schema =
+        json!({ "type": "object", "properties": properties, "additionalProperties": false });
+    if required.is_empty() { schema } else { with(schema, "required", json!(required)) }
+}
+
+fn argument(parameter: &Parameter) -> Json {
+    let schema = with(shape(&parameter.shape), "description", json!(parameter.about));
+    let default = match parameter.need {
+        Need::Required | Need::Optional => return schema,
+        Need::DefaultInteger(value) => json!(value),
+        Need::DefaultFlag(value) => json!(value),
+        Need::DefaultWord(value) => json!(value),
+    };
+    with(schema, "default", default)
+}
+
+fn shape(of: &Shape) -> Json {
+    match of {
+        Shape::Integer { min, max: u64::MAX } => json!({ "type": "integer", "minimum": min }),
+        Shape::Integer { min, max } => {
+            json!({ "type": "integer", "minimum": min, "maximum": max })
+        }
+        Shape::Number => json!({ "type": "number", "minimum": 0 }),
+        Shape::Flag => json!({ "type": "boolean" }),
+        Shape::Text => json!({ "type": "string" }),
+        Shape::Line { max } => json!({ "type": "string", "maxLength": max }),
+        Shape::OneOf(words) => json!({ "type": "string", "enum": words }),
+        Shape::SomeOf(words) => {
+            json!({ "type": "array", "items": { "type": "string", "enum": words }, "minItems": 1 })
+        }
+        Shape::List(item) => json!({ "type": "array", "items": shape(item) }),
+        Shape::Object(fields) => {
+            let property = |field: &Field| {
+                // What may be left out may be null as well.
+                let schema = if field.required { shape(&field.shape) } else { json!({}) };
+                (field.name.to_owned(), schema)
+            };
+            let properties: JsonObject = fields.iter().map(property).collect();
+            let required = fields.iter().filter(|field| field.required).map(|field| field.name);
+            let required: Vec<&str> = required.collect();
+            json!({ "type": "object", "properties": properties, "required": required })
+        }
+    }
+}
+
+/// The names in a shape: `{summary: {total, passed}, failed_tests: [{name}]}`.
+fn outline(of: &Shape) -> String {
+    match of {
+        Shape::Object(fields) => {
+            let field = |field: &Field| match outline(&field.shape).as_str() {
+                "" => field.name.to_owned(),
+                inner => format!("{}: {inner}", field.name),
+            };
+            let fields: Vec<String> = fields.iter().map(field).collect();
+            format!("{{{}}}", fields.join(", "))
+        }
+        Shape::List(item) => format!("[{}]", outline(item)),
+        Shape::Integer { .. }
+        | Shape::Number
+        | Shape::Flag
+        | Shape::Text
+        | Shape::Line { .. }
+        | Shape::OneOf(_)
+        | Shape::SomeOf(_) => String::new(),
+    }
+}
+
+fn output(tool: &Tool) -> Json {
+    match &tool.route {
+        Route::EditorState => editor_report(),
+        Route::Execute { told, .. } => shape(told),
+        Route::SubmitJob { told, .. } => job(&json!(["job_id", "state"]), &outline(told)),
+        Route::JobStatus => {
+            let required = json!(["job_id", "state", "progress", "result", "error"]);
+            job(&required, "the result of its tool")
+        }
+        Route::CancelJob => json!({
+            "type": "object",
+            "properties": {
+                "job_id": { "type": "string" },
+                "status": { "enum": ["cancelled", "cancel_requested", "rejected"] },
+            },
+            "required": ["job_id", "status"],
+        }),
+    }
+}
+
+fn editor_report() -> Json {
+    json!({
+        "type": "object",
+        "properties": {
+            "server_state": { "enum": ["booting", "waiting_editor", "ready", "stopping", "stopped"] },
+            "editor_state": { "enum": ["unknown", "ready", "compiling", "reloading"] },
+            "connected": { "type": "boolean" },
+            "last_editor_status_seq": { "description": "integer or null" },
+            "waiting_reason": {
+                "description": "why a call would wait now: null, disconnected, compiling, reloading or unresponsive",
+            },
+            "queue_length": { "type": "integer", "description": "calls waiting or queued" },
+            "running": { "description": "null or {request_id, tool_name, elapsed_ms, overdue}" },
+            "plugin_version": { "description": "string or null" },
+            "server_version": { "type": "string" },
+        },
+        "required": [
+            "server_state", "editor_state", "connected", "last_editor_status_seq",
+            "waiting_reason", "queue_length", "running", "plugin_version", "server_version",
+        ],
+    })
+}
+
+fn job(required: &Json, result: &str) -> Json {
+    json!({
+        "type": "object",
+        "properties": {
+            "job_id": { "type": "string" },
+            "state": { "enum": ["queued", "running", "succeeded", "failed", "timeout", "cancelled"] },
+            "progress": { "description": "null or {done, total, current?}" },
+            "result": { "description": format!("null or {result}") },
+            "error": { "description": "null or {code, message, retryable, details}" },
+            "cancel": { "enum": ["requested", "rejected"] },
+            "cancel_error": { "type": "object" },
+        },
+        "required": required,
+    })
+}
+
+fn object(schema: Json) -> Arc<JsonObject> {
+    match schema {
+        Json::Object(object) => Arc::new(object),
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) | Json::Array(_) => {
+            Arc::default()
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! What is fuzzed. Each takes any bytes and panics if what must hold does not; `targets/` hands them what a
+//! fuzzer makes up, `tests/corpus.rs` what it has found worth keeping.
+
+#![expect(clippy::panic, reason = "a panic is how a fuzzer is told")]
+
+use hyper::header::{AUTHORIZATION, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN};
+use hyper::http::request::Parts;
+use hyper::{Method, Request, Uri};
+use protocol::codec::{Message, decode, encode};
+use protocol::{FromUnity, ToUnity};
+use sim::schedule::Schedule;
+use sim::world::{self, Judge};
+use unity_mcp::http::access::Doorkeeper;
+
+/// A frame is refused, or is a message that says the same when it is written and read again.
+pub fn codec(bytes: &[u8]) {
+    both_ways::<FromUnity>(bytes);
+    both_ways::<ToUnity>(bytes);
+}
+
+fn both_ways<M: Message + PartialEq + std::fmt::Debug>(bytes: &[u8]) {
+    match decode::<M>(bytes) {
+        Ok(message) => {
+            let again = decode::<M>(encode(&message).as_bytes());
+            assert_eq!(again, Ok(message), "it says something else when it is sent on");
+        }
+        Err(problem) => {
+            let told = problem.to_string();
+            assert!(!told.chars().any(char::is_control), "unfit for a log: {told:?}");
+            // 200 characters of the peer, each escaped.
+            assert!(told.chars().count() < 2_500, "a peer decides how long a log line is: {told}");
+        }
+    }
+}
+
+const PORT: u16 = 8_091;
+const ALLOWED: &str = "http://localhost:3000";
+const TOKEN: &str = "0123456789abcdef";
+
+/// Whoever is let in has shown what CONTRACT 11 asks for. The first line is method and target, each other
+/// one a header.
+pub fn guard(bytes: &[u8]) {
+    let Some(head) = head(bytes) else { return };
+    let lets_in =
+        |token| Doorkeeper::new(PORT, vec![ALLOWED.to_owned()], token).check(&head).is_ok();
+    let without_token = lets_in(None);
+    if lets_in(Some(TOKEN)) {
+        assert!(without_token, "a token opened a door");
+        let shown: Vec<&[u8]> =
+            head.headers.get_all(AUTHORIZATION).iter().map(HeaderValue::as_bytes).collect();
+        let is_shown = shown == [format!("Bearer {TOKEN}").as_bytes()];
+        assert!(is_shown || !matches!(head.uri.path(), "/mcp" | "/unity"), "{shown:?} was let in");
+    }
+    if !without_token {
+        return;
+    }
+    let values = |name: &HeaderName| -> Vec<Vec<u8>> {
+        head.headers
+            .get_all(name)
+            .iter()
+            .map(|value| value.as_bytes().to_ascii_lowercase())
+            .collect()
+    };
+    let hosts = values(&HOST);
+    let [host] = hosts.as_slice() else { panic!("{} hosts were let in", hosts.len()) };
+    let names =
+        ["127.0.0.1", "localhost", "[::1]"].map(|name| format!("{name}:{PORT}").into_bytes());
+    assert!(names.contains(host), "{host:?} was let in");
+    let (path, target) = (head.uri.path(), head.uri.to_string());
+    assert!(target.starts_with('/'), "{target} was let in");
+    let origins = values(&ORIGIN);
+    let is_allowed = path == "/mcp" && origins == [ALLOWED.as_bytes()];
+    assert!(origins.is_empty() || is_allowed, "{origins:?} was let in at {path}");
+    assert!(head.method != Method::OPTIONS, "a preflight was let in");
+    let is_page = head.headers.keys().any(|name| name.as_str().starts_with("sec-fetch-"));
+    assert!(path != "/unity" || !is_page, "a page was let in at {path}");
+}
+
+fn head(bytes: &[u8]) -> Option<Parts> {
+    let mut lines = bytes.split(|byte| *byte == b'\n');
+    let mut first = lines.next()?.split(|byte| *byte == b' ');
+    let method = Method::from_bytes(first.next()?).ok()?;
+    let target = Uri::try_from(first.next()?).ok()?;
+    let (mut head, ()) = Request::new(()).into_parts();
+    let mut headers = HeaderMap::new();
+    for line in lines {
+        let colon = line.iter().position(|byte| *byte == b':')?;
+        let (name, value) = (line.get(..colon)?, line.get(colon + 1..)?);
+        let (name, value) =
+            (HeaderName::from_bytes(name).ok()?, HeaderValue::from_bytes(value).ok()?);
+        headers.append(name, value);
+    }
+    (head.method, head.uri, head.headers) = (method, target, headers);
+    Some(head)
+}
+
+/// No sequence of events makes the core break a promise. Eight bytes are a word of a schedule.
+pub fn events(bytes: &[u8]) {
+    let mut words = bytes.chunks(8).map(|chunk| {
+        chunk.iter().fold(0, |word: u64, byte| word.wrapping_shl(8) | u64::from(*byte))
+    });
+    let draw = words.next().unwrap_or_default();
+    let schedule = Schedule { draw, steps: words.collect() };
+    if let Err(broken) = world::run(&schedule, Judge::ModelAndBooks, world::genuine) {
+        panic!("{}\n{}", broken.what, broken.history.join("\n"));
+    }
+}
