@@ -265,7 +265,11 @@ impl Planted {
                 Effect::Reply { call, request_id, outcome: Err(failure) },
             ) => {
                 let guarantee = Guarantee::NotExecuted;
-                let outcome = Err(Failure { guarantee, ..failure });
+                let outcome = Err({
+                    let mut failure = failure;
+                    failure.guarantee = guarantee;
+                    failure
+                });
                 vec![Effect::Reply { call, request_id, outcome }]
             }
             (

@@ -1,29 +1,56 @@
-//! CancelManager: which cancels Unity is still owed. A cancel is kept while Unity is away, and sent
-//! once.
+//! CancelManager: what a cancel means, and which cancels Unity is still owed. A cancel is kept while Unity is
+//! away, and sent once.
 
 use std::collections::VecDeque;
 
-use protocol::{RequestId, UnityJobId};
+use protocol::{JobState, RequestId, UnityJobId};
 
+use crate::event::CancelAnswer;
 use crate::ids::JobId;
 use crate::limits::Limits;
 
 #[derive(Debug, Default)]
 pub(crate) struct CancelManager {
     intents: VecDeque<Intent>,
-    /// Submissions given up on: should Unity accept one after all, it is cancelled there.
+    /// Submissions that were given up. If Unity accepts one after all, it is cancelled there.
     abandoned: VecDeque<RequestId>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Intent {
-    /// A living job; waits until Unity's name for it is known.
+    /// A job that has not ended. The cancel waits until Unity's name for the job is known.
     Job(JobId),
     /// A job that has ended here but may go on in Unity.
     Orphan(UnityJobId),
 }
 
 impl CancelManager {
+    /// What a cancel means in each state of a job. `under_way`: Unity is owed one already, or has one.
+    pub(crate) fn on_request(
+        &mut self,
+        job: JobId,
+        state: JobState,
+        under_way: bool,
+    ) -> CancelAnswer {
+        match state {
+            JobState::Queued => CancelAnswer::Cancelled,
+            JobState::Running => {
+                if !under_way {
+                    self.want(Intent::Job(job));
+                }
+                CancelAnswer::CancelRequested
+            }
+            JobState::Succeeded | JobState::Failed | JobState::Timeout | JobState::Cancelled => {
+                CancelAnswer::Rejected
+            }
+        }
+    }
+
+    /// Whether a job whose time is over must be cancelled in Unity: not if Unity has a cancel already.
+    pub(crate) fn must_follow_timeout(&self, job: JobId, under_way: bool) -> bool {
+        !under_way || self.owes(job)
+    }
+
     pub(crate) fn want(&mut self, intent: Intent) {
         if !self.intents.contains(&intent) {
             self.intents.push_back(intent);

@@ -43,10 +43,10 @@ pub struct ExecutionCoordinator {
 /// Where the server is in its own life.
 #[derive(Debug)]
 enum Life {
-    /// Nobody has said yet whether the port is ours.
+    /// It is not known yet whether the port is ours.
     Booting,
     Listening,
-    /// Unity cannot come: the port is held by somebody else.
+    /// Unity cannot connect: another program holds the port.
     PortHeld {
         port: u16,
         holder: String,
@@ -68,14 +68,14 @@ enum Gate {
 }
 
 impl ExecutionCoordinator {
-    /// `boot` names this start of the server and comes from outside, like all randomness.
+    /// `boot` names this start of the server. It comes from outside, like all randomness.
     pub fn new(limits: Limits, boot: Boot, server_version: &str) -> Self {
         Self {
             server_version: server_version.to_owned(),
             ids: IdSource::new(boot),
             life: Life::Booting,
             gate: Gate::Closed { since: Timestamp::default() },
-            link: ReconnectController::new(),
+            link: ReconnectController::default(),
             editor: EditorStateTracker::new(limits.compile_grace),
             scheduler: RequestScheduler::new(),
             jobs: JobManager::default(),
@@ -87,7 +87,6 @@ impl ExecutionCoordinator {
 
     /// The only way any state of the server changes.
     pub fn handle(&mut self, now: Timestamp, event: Event) -> Vec<Effect> {
-        self.jobs.set_now(now);
         self.expire(now); // Time passed before the event happened.
         self.react(now, event);
         self.dispatch(now); // Whatever happened, work may now be possible.
@@ -102,8 +101,8 @@ impl ExecutionCoordinator {
             Event::CallReceived { call, request, wants_progress } => {
                 self.on_call(now, call, request, wants_progress);
             }
-            Event::CallCancelled { call } => self.on_call_cancelled(call),
-            Event::CallBroke { call } => self.on_call_broke(call),
+            Event::CallCancelled { call } => self.on_call_cancelled(now, call),
+            Event::CallBroke { call } => self.on_call_broke(now, call),
             Event::UnityOpened { on } => self.on_opened(now, on),
             Event::UnityFrame { on, frame } => self.on_frame(now, on, frame),
             Event::UnityNotSent { on, frame } => self.on_not_sent(now, on, frame),
@@ -129,7 +128,8 @@ impl ExecutionCoordinator {
         }
         if let Life::PortHeld { port, holder } = &life {
             let failure = Failure::port_held(*port, holder);
-            for call in self.scheduler.waiting_calls() {
+            let waiting: Vec<CallId> = self.scheduler.waiting_calls().collect();
+            for call in waiting {
                 self.reply(call, Err(failure.clone()));
             }
         }
@@ -140,7 +140,7 @@ impl ExecutionCoordinator {
         matches!(self.life, Life::Stopping { .. } | Life::Stopped)
     }
 
-    /// Everybody gets an answer, every socket is told to close.
+    /// Every call gets an answer, every socket is told to close.
     fn on_stop(&mut self, now: Timestamp) {
         if self.is_stopping() {
             return;
@@ -172,7 +172,7 @@ impl ExecutionCoordinator {
     /// The only way an open call is answered, so it is answered once.
     fn reply(&mut self, call: CallId, outcome: Outcome) {
         if let Some(ended) = self.scheduler.remove(call) {
-            let outcome = outcome.map_err(|failure| failure.for_tool(ended.tool));
+            let outcome = outcome.map_err(|failure| failure.for_tool(ended.asked.tool));
             self.effects.push(Effect::Reply { call, request_id: ended.request_id, outcome });
         }
     }
@@ -192,10 +192,10 @@ impl ExecutionCoordinator {
 
     fn assert_invariants(&self) {
         self.scheduler.assert_invariants(&self.limits);
-        // At a stop everybody is answered, whatever they wait for.
+        // At a stop every call is answered, even if it waits for a job.
         let is_open = |call| self.is_stopping() || self.scheduler.call(call).is_some();
         self.jobs.assert_invariants(&self.limits, is_open);
-        let lives = |job| self.jobs.state(job).is_some_and(|state| !state.is_terminal());
+        let lives = |job| self.jobs.state(job).is_some() && !self.jobs.is_terminal(job);
         self.cancels.assert_invariants(&self.limits, lives);
     }
 }

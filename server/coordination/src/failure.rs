@@ -1,7 +1,7 @@
-//! Failure: everything that can go wrong with a call, what it promises and what to do about it.
+//! Failure: everything that can go wrong with a call, what it guarantees and what to do about it.
 //!
-//! The table is `ErrorCode::row`; which code a cause has is decided by the constructors in `causes`,
-//! one per cause, and nowhere else. Text from Unity is never part of a message: it is data.
+//! The table is `ErrorCode::row`. The constructors in `causes`, one per cause, decide which code a cause has.
+//! Text from Unity is data: it is never part of a message.
 
 mod causes;
 
@@ -27,11 +27,11 @@ pub enum ErrorCode {
     JobNotFound,
     CancelNotSupported,
     CancelRejected,
-    /// Never decided here: the plugin alone knows that it is being reconfigured, and says so.
+    /// Only the plugin decides this: the server passes it on.
     ReconfigInProgress,
 }
 
-/// What the caller may rely on. `NotExecuted` is never a lie.
+/// What the caller may rely on. `NotExecuted` must never be wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Guarantee {
     NotExecuted,
@@ -48,8 +48,16 @@ pub enum Recovery {
     None,
 }
 
-/// What to do after `unknown`, unless running a tool twice does no harm.
-const INSPECT: &str = "look at what has changed before repeating";
+/// What to do next, as the second half of a message.
+#[derive(Clone, Debug, PartialEq)]
+enum Advice {
+    /// In the words of the cause.
+    Own(String),
+    /// It may have run.
+    CheckFirst,
+    /// It may have run, but running it twice does no harm.
+    Repeat,
+}
 
 /// One row of the error table: what a code means unless its cause says otherwise.
 pub struct Row {
@@ -85,19 +93,19 @@ impl ErrorCode {
         use Recovery::{FixTheCall, InspectThenRetry, Retry, WaitForEditor};
         let row = |text, retryable, guarantee, recovery, when| Row { text, retryable, guarantee, recovery, when };
         match self {
-            Self::InvalidRequest     => row("ERR_INVALID_REQUEST",      false, NotExecuted,    FixTheCall,       "the envelope or the contract is broken"),
+            Self::InvalidRequest     => row("ERR_INVALID_REQUEST",      false, NotExecuted,    FixTheCall,       "the request breaks the contract"),
             Self::InvalidParams      => row("ERR_INVALID_PARAMS",       false, NotExecuted,    FixTheCall,       "an argument is wrong"),
             Self::UnknownCommand     => row("ERR_UNKNOWN_COMMAND",      false, NotExecuted,    FixTheCall,       "unknown tool or message type"),
-            Self::EditorNotReady     => row("ERR_EDITOR_NOT_READY",     true,  NotExecuted,    WaitForEditor,    "no Editor in time, or the server is stopping"),
-            Self::CompileTimeout     => row("ERR_COMPILE_TIMEOUT",      true,  NotExecuted,    WaitForEditor,    "a compile or reload outlasted the grace"),
+            Self::EditorNotReady     => row("ERR_EDITOR_NOT_READY",     true,  NotExecuted,    WaitForEditor,    "no Editor in time, the Editor is busy, or the server is stopping"),
+            Self::CompileTimeout     => row("ERR_COMPILE_TIMEOUT",      true,  NotExecuted,    WaitForEditor,    "a compile or reload took longer than `compile_grace_timeout_ms`"),
             Self::QueueFull          => row("ERR_QUEUE_FULL",           true,  NotExecuted,    Retry,            "too many calls"),
-            Self::UnityDisconnected  => row("ERR_UNITY_DISCONNECTED",   false, Unknown,        InspectThenRetry, "the session that had the call ended and the Editor does not know it any more; also a running call at shutdown"),
-            Self::ReconnectTimeout   => row("ERR_RECONNECT_TIMEOUT",    false, Unknown,        InspectThenRetry, "sent, Unity left and did not come back in time"),
-            Self::RequestTimeout     => row("ERR_REQUEST_TIMEOUT",      false, Unknown,        InspectThenRetry, "sent, no answer in time"),
-            Self::InvalidResponse    => row("ERR_INVALID_RESPONSE",     false, Unknown,        InspectThenRetry, "Unity answered nonsense"),
+            Self::UnityDisconnected  => row("ERR_UNITY_DISCONNECTED",   false, Unknown,        InspectThenRetry, "the session that had the call ended, and the Editor no longer knows the call; also a running call when the server stops"),
+            Self::ReconnectTimeout   => row("ERR_RECONNECT_TIMEOUT",    false, Unknown,        InspectThenRetry, "sent; then Unity disconnected and did not come back in time"),
+            Self::RequestTimeout     => row("ERR_REQUEST_TIMEOUT",      false, Unknown,        InspectThenRetry, "sent; no answer in time"),
+            Self::InvalidResponse    => row("ERR_INVALID_RESPONSE",     false, Unknown,        InspectThenRetry, "Unity's answer could not be understood"),
             Self::UnityExecution     => row("ERR_UNITY_EXECUTION",      false, CompletedError, InspectThenRetry, "it ran in Unity and failed there"),
             Self::JobNotFound        => row("ERR_JOB_NOT_FOUND",        false, NotExecuted,    FixTheCall,       "no such job"),
-            Self::CancelNotSupported => row("ERR_CANCEL_NOT_SUPPORTED", false, NotExecuted,    FixTheCall,       "the id is not of a cancellable kind"),
+            Self::CancelNotSupported => row("ERR_CANCEL_NOT_SUPPORTED", false, NotExecuted,    FixTheCall,       "the id is not the id of a job"),
             Self::CancelRejected     => row("ERR_CANCEL_REJECTED",      false, Unknown,        Recovery::None,   "Unity refused the cancel"),
             Self::ReconfigInProgress => row("ERR_RECONFIG_IN_PROGRESS", true,  NotExecuted,    Retry,            "passed on from the plugin"),
         }
@@ -151,36 +159,39 @@ pub struct Failure {
     pub guarantee: Guarantee,
     pub retryable: bool,
     pub recovery: Recovery,
-    /// One sentence that tells an agent what to do next.
-    pub message: String,
-    /// The request that is in the way, if one is.
+    /// What happened, and whether the call ran.
+    what: String,
+    advice: Advice,
+    /// The request that is in the way, if there is one.
     pub overdue: Option<RequestId>,
-    /// What Unity said, in its own words.
+    /// What Unity said.
     pub unity: Option<Box<ErrorBody>>,
 }
 
 impl Failure {
-    fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        let row = code.row();
-        Self {
-            code,
-            guarantee: row.guarantee,
-            retryable: row.retryable,
-            recovery: row.recovery,
-            message: message.into(),
-            overdue: None,
-            unity: None,
-        }
+    fn new(code: ErrorCode, what: impl Into<String>, advice: Advice) -> Self {
+        let Row { guarantee, retryable, recovery, .. } = code.row();
+        let what = what.into();
+        Self { code, guarantee, retryable, recovery, what, advice, overdue: None, unity: None }
     }
 
-    /// The same code, but nobody can say whether it ran. Repeating is safe only if the tool says
-    /// so: see `for_tool`.
+    /// One sentence: what happened, whether the call ran, and what to do next.
+    pub fn message(&self) -> String {
+        let advice = match &self.advice {
+            Advice::Own(advice) => advice,
+            Advice::CheckFirst => "check what has changed before you call again",
+            Advice::Repeat => "it is safe to call again",
+        };
+        format!("{}; {advice}.", self.what)
+    }
+
+    /// The same code, but it is unknown whether the call ran. `for_tool` decides whether to repeat it.
     fn unknown(self) -> Self {
         let recovery = Recovery::InspectThenRetry;
         Self { guarantee: Guarantee::Unknown, retryable: false, recovery, ..self }
     }
 
-    /// What may have run is repeated safely only with a tool that does no harm when run twice.
+    /// A call that may have run is safe to repeat only if its tool does no harm when it runs twice.
     pub fn for_tool(mut self, tool: &Tool) -> Self {
         match self.guarantee {
             Guarantee::NotExecuted => {}
@@ -189,7 +200,9 @@ impl Failure {
                 self.retryable = tool.retryable;
                 if tool.retryable && self.recovery == Recovery::InspectThenRetry {
                     self.recovery = Recovery::Retry;
-                    self.message = self.message.replace(INSPECT, "it is safe to repeat the call");
+                    if self.advice == Advice::CheckFirst {
+                        self.advice = Advice::Repeat;
+                    }
                 }
             }
         }

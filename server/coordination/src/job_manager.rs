@@ -1,49 +1,57 @@
 //! JobManager: work that outlives the call that started it.
 
-use protocol::{JobState, Progress, ToUnity, UnityJobId};
+use protocol::{JobState, JobStatus, Progress, ToUnity, UnityJobId};
 
-use crate::event::{CancelView, JobReport};
+use crate::event::{Answer, CancelView, JobReport, Outcome};
+use crate::failure::Failure;
 use crate::ids::{CallId, JobId};
 use crate::limits::Limits;
-use crate::stores::job::{Cancel, Ending, Job, JobDeadline, JobPhase, JobStore, Poll, RunningJob};
+use crate::stores::job::{
+    Cancel, Ending, Job, JobDeadline, JobPhase, JobStore, Poll, RunningJob, Waiter,
+};
 use crate::stores::request::Call;
 use crate::time::{Deadline, JobTimes, Timestamp, Why};
+use crate::tool_answers;
 
 #[derive(Debug, Default)]
 pub(crate) struct JobManager {
     jobs: JobStore,
 }
 
-/// What a job that is due wants.
+/// What a job that is due needs.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Due {
-    Poll,
-    /// Its limit has passed: ask once more, if Unity is there.
-    LastQuestion,
-    /// Its limit has passed, and the last question was of no use.
-    End,
+    /// A question to Unity.
+    Ask,
+    /// Its time is over.
+    TimeOut,
     Nothing,
 }
 
-impl JobManager {
-    /// Whatever changes until this is called again, changes now.
-    pub(crate) fn set_now(&mut self, now: Timestamp) {
-        self.jobs.set_now(now);
-    }
+/// What Unity's report on a job means.
+#[derive(Debug)]
+pub(crate) enum Reported {
+    GoesOn,
+    /// It goes on, but its time was over when it was asked about.
+    OverLimit,
+    Ended(Ending),
+    /// The report makes no sense; this says why.
+    Nonsense(String),
+}
 
+impl JobManager {
     pub(crate) fn has_room(&self, limits: &Limits) -> bool {
         self.jobs.active_len() < limits.jobs_active_max
     }
 
     /// The call has become a job: from now on it has an id.
-    pub(crate) fn issue(&mut self, id: JobId, call: &Call, frame: ToUnity) {
+    pub(crate) fn issue(&mut self, now: Timestamp, id: JobId, call: &Call, frame: ToUnity) {
         let job = Job {
-            tool: call.tool,
+            asked: call.asked.clone(),
             request_id: call.request_id.clone(),
             ticket: call.ticket,
             arrived: call.arrived,
-            times: JobTimes { issued: self.jobs.now(), changed: self.jobs.now() },
-            timeout: call.timeout,
+            times: JobTimes { issued: now, changed: now },
             phase: JobPhase::Queued { frame },
             cancel: None,
             waiters: Vec::new(),
@@ -55,8 +63,21 @@ impl JobManager {
         self.jobs.get(id)
     }
 
-    pub(crate) fn report(&self, id: JobId) -> Option<JobReport> {
-        let job = self.jobs.get(id)?;
+    pub(crate) fn state(&self, id: JobId) -> Option<JobState> {
+        self.jobs.get(id).map(Job::state)
+    }
+
+    pub(crate) fn is_terminal(&self, id: JobId) -> bool {
+        self.state(id).is_some_and(JobState::is_terminal)
+    }
+
+    /// What a caller is told of a job. A caller that started it gets its id until it has ended.
+    pub(crate) fn tell(&self, id: JobId, started_it: bool) -> Outcome {
+        let job = self.jobs.get(id).ok_or_else(Failure::no_such_job)?;
+        let (state, times) = (job.state(), job.times);
+        if started_it && !state.is_terminal() {
+            return Ok(Answer::JobAccepted { job: id, state, times });
+        }
         let (result, error) = match &job.phase {
             JobPhase::Queued { .. } | JobPhase::Submitting | JobPhase::Running(_) => (None, None),
             JobPhase::Ended(ending) => (ending.result.clone(), ending.error.clone()),
@@ -66,15 +87,20 @@ impl JobManager {
             Cancel::Rejected(failure) => CancelView::Rejected(failure.clone()),
         });
         let progress = job.progress().cloned();
-        let (state, times) = (job.state(), job.times);
-        Some(JobReport { job: id, state, times, progress, result, error, cancel })
+        let report = JobReport { job: id, state, times, progress, result, error, cancel };
+        Ok(Answer::Job(Box::new(report)))
     }
 
-    /// The submission leaves for Unity; it can be taken only once.
-    pub(crate) fn start(&mut self, id: JobId) -> Option<ToUnity> {
+    // Life.
+
+    /// The submission leaves for Unity. It can be taken only once.
+    pub(crate) fn start(&mut self, now: Timestamp, id: JobId) -> Option<ToUnity> {
         self.jobs.update(id, |job| {
             match std::mem::replace(&mut job.phase, JobPhase::Submitting) {
-                JobPhase::Queued { frame } => Some(frame),
+                JobPhase::Queued { frame } => {
+                    job.times.changed = now;
+                    Some(frame)
+                }
                 other @ (JobPhase::Submitting | JobPhase::Running(_) | JobPhase::Ended(_)) => {
                     job.phase = other;
                     None
@@ -84,8 +110,11 @@ impl JobManager {
     }
 
     /// The submission came back unsent.
-    pub(crate) fn return_to_queue(&mut self, id: JobId, frame: ToUnity) {
-        self.jobs.update(id, |job| job.phase = JobPhase::Queued { frame });
+    pub(crate) fn return_to_queue(&mut self, now: Timestamp, id: JobId, frame: ToUnity) {
+        self.jobs.update(id, |job| {
+            job.phase = JobPhase::Queued { frame };
+            job.times.changed = now;
+        });
     }
 
     /// Unity has it. Its time counts from the submission.
@@ -102,17 +131,62 @@ impl JobManager {
                 unity_id,
                 progress: None,
                 poll: Poll::At(now + limits.job_poll_interval),
-                deadline: JobDeadline::Limit(sent_at + job.timeout),
+                deadline: JobDeadline::Limit(sent_at + job.asked.timeout),
             });
         });
     }
 
-    pub(crate) fn end(&mut self, id: JobId, ending: Ending) {
+    pub(crate) fn on_status(
+        &mut self,
+        now: Timestamp,
+        asked_at: Timestamp,
+        id: JobId,
+        status: JobStatus,
+    ) -> Reported {
+        let JobStatus { state, progress, result, error, .. } = status;
+        let progress = progress.map(tool_answers::progress);
+        if !state.is_terminal() {
+            // `queued` in Unity's own line is running for us: it has been sent.
+            self.set_progress(now, id, progress);
+            return match self.over_limit_since(id) {
+                Some(since) if asked_at >= since => Reported::OverLimit,
+                Some(_) | None => Reported::GoesOn,
+            };
+        }
+        let Some(job) = self.jobs.get(id) else { return Reported::GoesOn };
+        let told = result.map(|given| job.asked.tell(given)).transpose();
+        let result = match told {
+            Ok(told) => told,
+            Err(problem) => return Reported::Nonsense(problem),
+        };
+        let failure = match (state, error) {
+            (_, Some(error)) => Some(Failure::job_error(error)),
+            (JobState::Timeout, None) => Some(Failure::request_timeout(job.asked.timeout)),
+            (_, None) => None,
+        };
+        let error = failure.map(|failure| failure.for_tool(job.asked.tool));
+        Reported::Ended(Ending { state, progress, result, error })
+    }
+
+    /// How a job ends that Unity does not report on.
+    pub(crate) fn ending(&self, id: JobId, state: JobState, failure: Option<Failure>) -> Ending {
+        let job = self.jobs.get(id);
+        let error = failure.zip(job).map(|(failure, job)| failure.for_tool(job.asked.tool));
+        Ending { state, progress: self.progress(id), result: None, error }
+    }
+
+    /// The only way a job ends. False if it had ended before: a terminal state never changes.
+    pub(crate) fn end(&mut self, now: Timestamp, id: JobId, ending: Ending) -> bool {
         debug_assert!(ending.state.is_terminal());
-        self.jobs.update(id, |job| {
-            debug_assert!(!job.state().is_terminal(), "terminal states never change");
-            job.phase = JobPhase::Ended(ending);
+        let ended = self.jobs.update(id, |job| {
+            let lives = !job.state().is_terminal();
+            if lives {
+                job.phase = JobPhase::Ended(ending);
+                job.times.changed = now;
+            }
+            lives
         });
+        ended.unwrap_or(false)
     }
 
     pub(crate) fn retain(&mut self, limits: &Limits) {
@@ -133,16 +207,24 @@ impl JobManager {
         self.jobs.active().into_iter().filter(is_running).collect()
     }
 
+    /// The running job that Unity knows by this name.
+    pub(crate) fn with_unity_id(&self, unity_id: &UnityJobId) -> Option<JobId> {
+        self.running().into_iter().find(|job| self.unity_id(*job) == Some(unity_id))
+    }
+
     pub(crate) fn progress(&self, id: JobId) -> Option<Progress> {
         self.jobs.get(id)?.progress().cloned()
     }
 
-    pub(crate) fn state(&self, id: JobId) -> Option<JobState> {
-        self.jobs.get(id).map(Job::state)
-    }
-
-    pub(crate) fn set_progress(&mut self, id: JobId, progress: Option<Progress>) {
-        self.update_running(id, |running| running.progress = progress);
+    fn set_progress(&mut self, now: Timestamp, id: JobId, progress: Option<Progress>) {
+        self.jobs.update(id, |job| {
+            if let JobPhase::Running(running) = &mut job.phase
+                && running.progress != progress
+            {
+                running.progress = progress;
+                job.times.changed = now;
+            }
+        });
     }
 
     /// Puts the job in line to be asked about; false if it is there already.
@@ -161,14 +243,16 @@ impl JobManager {
         self.update_running(id, |running| running.poll = Poll::Asked);
     }
 
-    /// The question is over; the next one comes an interval later.
-    pub(crate) fn on_question_over(&mut self, now: Timestamp, id: JobId, limits: &Limits) {
+    /// A question is over without an end of the job. True if the job needs another one at once, because its
+    /// last question was not answered.
+    pub(crate) fn on_question_over(&mut self, now: Timestamp, id: JobId, limits: &Limits) -> bool {
         let next = Poll::At(now + limits.job_poll_interval);
         self.update_running(id, |running| running.poll = next);
+        self.over_limit_since(id).is_some()
     }
 
     /// Since when the job is over its limit, if it is.
-    pub(crate) fn over_limit_since(&self, id: JobId) -> Option<Timestamp> {
+    fn over_limit_since(&self, id: JobId) -> Option<Timestamp> {
         let JobPhase::Running(running) = &self.jobs.get(id)?.phase else { return None };
         match running.deadline {
             JobDeadline::Limit(_) => None,
@@ -176,25 +260,26 @@ impl JobManager {
         }
     }
 
-    /// The running job that Unity knows by this name.
-    pub(crate) fn with_unity_id(&self, unity_id: &UnityJobId) -> Option<JobId> {
-        self.running().into_iter().find(|job| self.unity_id(*job) == Some(unity_id))
-    }
-
-    pub(crate) fn due(&self, now: Timestamp, id: JobId) -> Due {
-        let phase = self.jobs.get(id).map(|job| &job.phase);
-        let Some(JobPhase::Running(running)) = phase else { return Due::Nothing };
-        match (running.deadline, running.poll) {
-            (JobDeadline::LastQuestion { until, .. }, _) if until <= now => Due::End,
-            (JobDeadline::Limit(at), _) if at <= now => Due::LastQuestion,
-            (_, Poll::At(at)) if at <= now => Due::Poll,
+    /// What the job needs now. At its limit it is asked about once more, if Unity can be asked.
+    pub(crate) fn on_due(
+        &mut self,
+        now: Timestamp,
+        id: JobId,
+        can_ask: bool,
+        limits: &Limits,
+    ) -> Due {
+        let last = JobDeadline::LastQuestion { since: now, until: now + limits.status_timeout };
+        let due = self.update_running(id, |running| match (running.deadline, running.poll) {
+            (JobDeadline::LastQuestion { until, .. }, _) if until <= now => Due::TimeOut,
+            (JobDeadline::Limit(at), _) if at <= now && can_ask => {
+                running.deadline = last;
+                Due::Ask
+            }
+            (JobDeadline::Limit(at), _) if at <= now => Due::TimeOut,
+            (_, Poll::At(at)) if at <= now => Due::Ask,
             (_, Poll::At(_) | Poll::Due | Poll::Asked) => Due::Nothing,
-        }
-    }
-
-    pub(crate) fn grant_last_question(&mut self, now: Timestamp, id: JobId, limits: &Limits) {
-        let deadline = JobDeadline::LastQuestion { since: now, until: now + limits.status_timeout };
-        self.update_running(id, |running| running.deadline = deadline);
+        });
+        due.unwrap_or(Due::Nothing)
     }
 
     fn update_running<T>(
@@ -219,16 +304,24 @@ impl JobManager {
         matches!(cancel, Some(Cancel::UnderWay))
     }
 
-    pub(crate) fn add_waiter(&mut self, id: JobId, call: CallId) {
-        self.jobs.update(id, |job| job.waiters.push(call));
+    pub(crate) fn add_waiter(&mut self, id: JobId, waiter: Waiter) {
+        self.jobs.update(id, |job| job.waiters.push(waiter));
     }
 
     pub(crate) fn remove_waiter(&mut self, id: JobId, call: CallId) {
-        self.jobs.update(id, |job| job.waiters.retain(|waiter| *waiter != call));
+        self.jobs.update(id, |job| job.waiters.retain(|waiter| waiter.call != call));
     }
 
-    pub(crate) fn waiters(&self, id: JobId) -> Vec<CallId> {
-        self.jobs.get(id).map(|job| job.waiters.clone()).unwrap_or_default()
+    /// The state of the job has changed. Takes the calls that waited for that.
+    pub(crate) fn take_waiters(&mut self, id: JobId) -> Vec<CallId> {
+        let taken = self.jobs.update(id, |job| {
+            let ended = job.state().is_terminal();
+            let (told, waiting): (Vec<Waiter>, Vec<Waiter>) =
+                job.waiters.iter().partition(|waiter| ended || !waiter.for_end);
+            job.waiters = waiting;
+            told.into_iter().map(|waiter| waiter.call).collect()
+        });
+        taken.unwrap_or_default()
     }
 
     pub(crate) fn deadline(&self) -> Option<Deadline> {
@@ -236,8 +329,10 @@ impl JobManager {
     }
 
     pub(crate) fn assert_invariants(&self, limits: &Limits, is_open: impl Fn(CallId) -> bool) {
-        let waits = |job: JobId| self.waiters(job).into_iter().all(&is_open);
-        debug_assert!(self.running().into_iter().all(waits), "whoever waits for a job is open");
+        let waits = |job: &Job| job.waiters.iter().all(|waiter| is_open(waiter.call));
+        let running = self.running();
+        let mut running = running.iter().filter_map(|id| self.jobs.get(*id));
+        debug_assert!(running.all(waits), "a call that waits for a job is open");
         debug_assert!(self.jobs.ended_len() <= limits.jobs_kept_max, "ended jobs are bounded");
         debug_assert!(self.jobs.active_len() <= limits.jobs_active_max, "active jobs are bounded");
     }

@@ -28,6 +28,7 @@ mod request_validator;
 mod shape;
 mod stores;
 mod time;
+mod tool_answers;
 mod tool_catalog;
 
 pub use event::{
@@ -41,4 +42,5 @@ pub use limits::Limits;
 pub use request_validator::{RawCall, Request, ValidCall, validate};
 pub use shape::{Field, Shape};
 pub use time::{Deadline, JobTimes, Timestamp, Why};
-pub use tool_catalog::{Kind, Need, Parameter, Route, TOOLS, Tool};
+pub use tool_answers::Tell;
+pub use tool_catalog::{Kind, Need, Parameter, Route, TOOLS, Tool, UnityAnswer};

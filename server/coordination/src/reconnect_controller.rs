@@ -1,4 +1,4 @@
-//! ReconnectController: which socket is the Editor, whether it lives, and how long we wait for it.
+//! ReconnectController: which socket is the Editor, whether it is alive, and how long to wait for it.
 
 use std::time::Duration;
 
@@ -8,11 +8,11 @@ use crate::heartbeat::Heartbeat;
 use crate::ids::ConnectionId;
 use crate::limits::Limits;
 use crate::stores::capability::CapabilityStore;
-use crate::stores::connection::{ConnectionStore, Contender, Link, Pending, Role, Session};
+use crate::stores::connection::{Claim, ConnectionStore, Contender, Session, Socket};
 use crate::stores::version::{Memory, VersionStore};
 use crate::time::{Deadline, Timestamp, Why};
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct ReconnectController {
     connections: ConnectionStore,
     versions: VersionStore,
@@ -23,11 +23,11 @@ pub(crate) struct ReconnectController {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Adopt,
-    /// The same Editor comes anew: the older socket is dead, whether it knows or not.
+    /// The same Editor connects again: its older socket is dead.
     Replace {
         old: ConnectionId,
     },
-    /// Another may be there: ping it and see.
+    /// There is another Editor: ping it, and wait for its answer.
     Contest {
         incumbent: ConnectionId,
     },
@@ -38,54 +38,45 @@ pub(crate) enum Verdict {
     Refuse,
 }
 
-/// A newcomer that has become the Editor.
+/// A socket that has become the Editor.
 #[derive(Debug)]
 pub(crate) struct Adopted {
-    pub(crate) on: ConnectionId,
     pub(crate) state: EditorState,
     pub(crate) seq: u64,
-    /// What it knows of what an earlier session was sent.
+    /// What it knows of the requests of an earlier session.
     pub(crate) memory: Memory,
     pub(crate) plugin_version: String,
 }
 
 impl ReconnectController {
-    pub(crate) fn new() -> Self {
-        Self {
-            connections: ConnectionStore::new(),
-            versions: VersionStore::default(),
-            capabilities: CapabilityStore::default(),
-        }
-    }
-
     // Sockets.
 
-    /// A socket without a hello; gives the one that must make room for it.
+    /// A new socket without a hello; returns the one that must make room for it.
     pub(crate) fn open(
         &mut self,
         now: Timestamp,
         on: ConnectionId,
         limits: &Limits,
     ) -> Option<ConnectionId> {
-        let pending = &mut self.connections.pending;
-        pending.push_back(Pending { on, opened_at: now });
-        if pending.len() > limits.pending_max {
-            pending.front().map(|oldest| oldest.on)
-        } else {
-            None
-        }
+        self.connections.set(on, Socket::Pending { opened_at: now });
+        let (count, oldest) = self.connections.pending();
+        oldest.filter(|_| count > limits.pending_max).map(|(on, _)| on)
     }
 
-    pub(crate) fn role(&self, on: ConnectionId) -> Role {
-        self.connections.role(on)
+    pub(crate) fn socket(&self, on: ConnectionId) -> Option<&Socket> {
+        self.connections.get(on)
     }
 
-    /// The socket is told to close: nothing it says counts any more.
+    pub(crate) fn is_session(&self, on: ConnectionId) -> bool {
+        self.session() == Some(on)
+    }
+
     pub(crate) fn mark_closing(&mut self, on: ConnectionId) {
-        self.connections.mark_closing(on);
+        self.connections.set(on, Socket::Closing);
     }
 
     pub(crate) fn forget(&mut self, on: ConnectionId) {
+        debug_assert!(!self.is_session(on), "a session is lost, not forgotten");
         self.connections.remove(on);
     }
 
@@ -100,86 +91,78 @@ impl ReconnectController {
     // Hello.
 
     pub(crate) fn judge(&self, hello: &PluginHello) -> Verdict {
-        let Some(session) = self.connections.session() else { return Verdict::Adopt };
+        let Some((incumbent, session)) = self.connections.session() else { return Verdict::Adopt };
         if same_editor(&session.hello, hello) {
             return if is_stale(&session.hello, hello) {
                 Verdict::Refuse
             } else {
-                Verdict::Replace { old: session.on }
+                Verdict::Replace { old: incumbent }
             };
         }
-        match &session.contender {
-            None => Verdict::Contest { incumbent: session.on },
-            Some(waiting)
-                if same_editor(&waiting.hello, hello) && !is_stale(&waiting.hello, hello) =>
+        match self.connections.contender() {
+            None => Verdict::Contest { incumbent },
+            Some((old, Contender { claim, .. }))
+                if same_editor(&claim.hello, hello) && !is_stale(&claim.hello, hello) =>
             {
-                Verdict::ReplaceContender { old: waiting.on }
+                Verdict::ReplaceContender { old }
             }
             Some(_) => Verdict::Refuse,
         }
     }
 
-    pub(crate) fn contest(&mut self, on: ConnectionId, hello: PluginHello, probe_until: Timestamp) {
-        self.connections.remove(on);
-        if let Some(session) = self.connections.session_mut() {
-            session.contender = Some(Contender { on, hello, seq: 0, tools: None, probe_until });
-        }
+    pub(crate) fn contest(&mut self, on: ConnectionId, claim: Claim, probe_until: Timestamp) {
+        let contender = Contender { claim, probe_until };
+        self.connections.set(on, Socket::Contender(Box::new(contender)));
     }
 
-    /// When the probe that a replaced contender waited for ends: its heir waits no longer.
+    /// When the probe ends for which a contender waits. A contender that replaces it waits no longer.
     pub(crate) fn probe_until(&self) -> Option<Timestamp> {
-        self.connections.contender().map(|contender| contender.probe_until)
+        self.connections.contender().map(|(_, contender)| contender.probe_until)
     }
 
     pub(crate) fn contender(&self) -> Option<ConnectionId> {
-        self.connections.contender().map(|contender| contender.on)
+        self.connections.contender().map(|(on, _)| on)
     }
 
-    /// What a contender says of its state before it is adopted must not be lost.
-    pub(crate) fn on_contender_status(&mut self, status: &EditorStatus) {
-        if let Some(contender) = self.contender_mut()
-            && status.seq > contender.seq
-        {
-            contender.seq = status.seq;
-            contender.hello.state = status.state;
-        }
+    /// A contender may send a status before it is adopted.
+    pub(crate) fn on_contender_status(&mut self, on: ConnectionId, status: &EditorStatus) {
+        self.connections.update_claim(on, |claim| {
+            if status.seq > claim.seq {
+                claim.seq = status.seq;
+                claim.hello.state = status.state;
+            }
+        });
     }
 
-    /// Nor what it says of its tools.
-    pub(crate) fn on_contender_tools(&mut self, tools: Vec<OfferedTool>) {
-        if let Some(contender) = self.contender_mut() {
-            contender.tools = Some(tools);
-        }
-    }
-
-    fn contender_mut(&mut self) -> Option<&mut Contender> {
-        self.connections.session_mut().and_then(|session| session.contender.as_mut())
+    pub(crate) fn on_contender_tools(&mut self, on: ConnectionId, tools: Vec<OfferedTool>) {
+        self.connections.update_claim(on, |claim| claim.tools = Some(tools));
     }
 
     /// A socket becomes the Editor, with what it has said since its hello.
     pub(crate) fn adopt(
         &mut self,
         now: Timestamp,
-        newcomer: Contender,
+        on: ConnectionId,
+        claim: Claim,
         limits: &Limits,
     ) -> Adopted {
         debug_assert!(self.connections.session().is_none(), "there is only ever one Editor");
-        let Contender { on, hello, seq, tools, .. } = newcomer;
-        self.connections.remove(on);
+        let Claim { hello, seq, tools } = claim;
         self.capabilities.reset(tools);
         let memory = self.versions.record(&hello);
         let plugin_version = hello.plugin_version.clone();
-        let adopted = Adopted { on, state: hello.state, seq, memory, plugin_version };
+        let adopted = Adopted { state: hello.state, seq, memory, plugin_version };
         let heartbeat = Heartbeat::new(now, limits.heartbeat_interval);
-        let session = Session { on, hello, heartbeat, bad_frames: 0, contender: None };
-        self.connections.link = Link::Up(Box::new(session));
+        let session = Session { hello, heartbeat, bad_frames: 0 };
+        self.connections.set(on, Socket::Session(Box::new(session)));
+        self.connections.set_lost_since(None);
         adopted
     }
 
     // The session.
 
     pub(crate) fn session(&self) -> Option<ConnectionId> {
-        self.connections.session().map(|session| session.on)
+        self.connections.session().map(|(on, _)| on)
     }
 
     pub(crate) fn plugin_version(&self) -> Option<&str> {
@@ -194,79 +177,64 @@ impl ReconnectController {
         self.capabilities.has(tool)
     }
 
-    /// The session is over, which opens the window for what Unity was sent. Gives whoever waited to
-    /// take its place.
-    pub(crate) fn lose_session(&mut self, now: Timestamp) -> Option<Contender> {
-        match std::mem::replace(&mut self.connections.link, Link::Lost { since: now }) {
-            Link::Up(session) => {
-                self.versions.clear_version();
-                session.contender
-            }
-            unchanged @ (Link::Absent | Link::Lost { .. }) => {
-                self.connections.link = unchanged;
-                None
-            }
-        }
+    /// The session is over, and the wait for its return begins. Returns the contender for its place.
+    pub(crate) fn lose_session(&mut self, now: Timestamp) -> Option<(ConnectionId, Claim)> {
+        let on = self.session()?;
+        self.connections.set(on, Socket::Closing);
+        self.connections.set_lost_since(Some(now));
+        self.versions.clear_version();
+        self.connections.take_contender()
     }
 
-    /// Nothing is held for Unity any more; gives since when it has been away.
+    /// Nothing is held for Unity any more; returns since when it has been away.
     pub(crate) fn close_window(&mut self) -> Option<Timestamp> {
-        match self.connections.link {
-            Link::Lost { since } => {
-                self.connections.link = Link::Absent;
-                Some(since)
-            }
-            Link::Absent | Link::Up(_) => None,
-        }
+        let since = self.connections.lost_since();
+        self.connections.set_lost_since(None);
+        since
     }
 
     pub(crate) fn on_good_frame(&mut self) {
-        if let Some(session) = self.connections.session_mut() {
-            session.bad_frames = 0;
-        }
+        self.connections.update_session(|session| session.bad_frames = 0);
     }
 
-    /// How many there were in a row, this one included.
+    /// How many there were in a row, including this one.
     pub(crate) fn on_bad_frame(&mut self) -> u32 {
-        self.connections.session_mut().map_or(0, |session| {
+        let count = self.connections.update_session(|session| {
             session.bad_frames += 1;
             session.bad_frames
-        })
+        });
+        count.unwrap_or_default()
     }
 
     // Heartbeat.
 
     pub(crate) fn on_ping_sent(&mut self, now: Timestamp) {
-        if let Some(session) = self.connections.session_mut() {
-            session.heartbeat.on_ping_sent(now);
-        }
+        self.connections.update_session(|session| session.heartbeat.on_ping_sent(now));
     }
 
     pub(crate) fn on_pong(&mut self, now: Timestamp, limits: &Limits) {
-        if let Some(session) = self.connections.session_mut() {
-            session.heartbeat.on_pong(now, limits.heartbeat_interval);
-        }
+        let interval = limits.heartbeat_interval;
+        self.connections.update_session(|session| session.heartbeat.on_pong(now, interval));
     }
 
     pub(crate) fn restart_heartbeat(&mut self, now: Timestamp, limits: &Limits) {
-        if let Some(session) = self.connections.session_mut() {
-            session.heartbeat.start_afresh(now, limits.heartbeat_interval);
-        }
+        let interval = limits.heartbeat_interval;
+        self.connections.update_session(|session| session.heartbeat.start_afresh(now, interval));
     }
 
     /// There is a session, and it answers its pings.
     pub(crate) fn is_alive(&self, at: Timestamp, limits: &Limits) -> bool {
-        self.connections
-            .session()
-            .is_some_and(|session| session.heartbeat.is_heard(at, limits.heartbeat_timeout))
+        let session = self.connections.session();
+        session.is_some_and(|(_, session)| session.heartbeat.is_heard(at, limits.heartbeat_timeout))
     }
 
     // Time.
 
     pub(crate) fn hello_deadline(&self, limits: &Limits) -> Option<Deadline> {
-        self.connections.pending.front().map(|oldest| Deadline {
-            at: oldest.opened_at + limits.hello_timeout,
-            why: Why::HelloMissing(oldest.on),
+        let (_, oldest) = self.connections.pending();
+        oldest.map(|(on, opened_at)| Deadline {
+            at: opened_at + limits.hello_timeout,
+            why: Why::HelloMissing(on),
         })
     }
 
@@ -274,16 +242,14 @@ impl ReconnectController {
         self.probe_until().map(|at| Deadline { at, why: Why::ProbeUnanswered })
     }
 
-    /// `patience`: how long a ping may be unanswered now.
-    pub(crate) fn heartbeat_deadline(&self, patience: Duration) -> Option<Deadline> {
-        self.connections.session().map(|session| session.heartbeat.deadline(patience))
+    /// `timeout`: how long a ping may be unanswered now.
+    pub(crate) fn heartbeat_deadline(&self, timeout: Duration) -> Option<Deadline> {
+        self.connections.session().map(|(_, session)| session.heartbeat.deadline(timeout))
     }
 
     pub(crate) fn window_deadline(&self, window: Duration) -> Option<Deadline> {
-        match self.connections.link {
-            Link::Lost { since } => Some(Deadline { at: since + window, why: Why::WindowCloses }),
-            Link::Absent | Link::Up(_) => None,
-        }
+        let lost_since = self.connections.lost_since();
+        lost_since.map(|since| Deadline { at: since + window, why: Why::WindowCloses })
     }
 }
 

@@ -7,10 +7,10 @@ use protocol::{RequestId, ToUnity};
 use crate::event::Running;
 use crate::ids::{CallId, ConnectionId, JobId};
 use crate::limits::Limits;
+use crate::request_validator::Request;
 use crate::stores::queue::{Head, Item, Place, QueueStore, Ticket};
 use crate::stores::request::{Call, Phase, RequestStore, Work};
 use crate::time::{Deadline, Timestamp, Why};
-use crate::tool_catalog::Tool;
 
 #[derive(Debug)]
 pub(crate) struct RequestScheduler {
@@ -22,7 +22,7 @@ pub(crate) struct RequestScheduler {
 #[derive(Debug)]
 pub(crate) enum Lane {
     Free,
-    /// Somebody waits for the answer.
+    /// A round trip is under way.
     Taken {
         trip: Trip,
         purpose: Purpose,
@@ -50,7 +50,7 @@ impl Trip {
     }
 }
 
-/// Whom the answer is for.
+/// What the answer is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     Execute {
@@ -64,20 +64,10 @@ pub(crate) enum Purpose {
         job: JobId,
         asker: Option<CallId>,
     },
-    /// `job` is `None` when nobody knows the job any more.
+    /// `job` is `None` when the job has ended here.
     Cancel {
         job: Option<JobId>,
     },
-}
-
-/// A call on its way into the line.
-pub(crate) struct NewCall {
-    pub(crate) id: CallId,
-    pub(crate) request_id: RequestId,
-    pub(crate) tool: &'static Tool,
-    pub(crate) timeout: Duration,
-    pub(crate) work: Work,
-    pub(crate) wants_progress: bool,
 }
 
 impl RequestScheduler {
@@ -87,34 +77,24 @@ impl RequestScheduler {
 
     // The line.
 
-    pub(crate) fn has_room(&self, work: &Work, limits: &Limits) -> bool {
-        let taken = match work {
-            Work::Execute { .. } | Work::RunJob { .. } => self.queue.unity_len(),
-            Work::JobStatus { .. } | Work::CancelJob { .. } => self.queue.control_len(),
-        };
+    pub(crate) fn has_room(&self, request: &Request, limits: &Limits) -> bool {
+        let taken =
+            if request.needs_unity() { self.queue.unity_len() } else { self.queue.control_len() };
         taken < limits.queue_max
     }
 
-    pub(crate) fn line_up(&mut self, now: Timestamp, new: NewCall, limits: &Limits) {
-        let ticket = self.queue.ticket();
-        match new.work {
-            Work::Execute { .. } | Work::RunJob { .. } => {
-                self.queue.push_unity(Place { ticket, arrived: now, item: Item::Call(new.id) });
-            }
-            Work::JobStatus { .. } | Work::CancelJob { .. } => {
-                self.queue.push_control(ticket, new.id)
-            }
+    pub(crate) fn next_ticket(&mut self) -> Ticket {
+        self.queue.ticket()
+    }
+
+    pub(crate) fn line_up(&mut self, id: CallId, call: Call) {
+        let (ticket, arrived) = (call.ticket, call.arrived);
+        if call.asked.request.needs_unity() {
+            self.queue.push_unity(Place { ticket, arrived, item: Item::Call(id) });
+        } else {
+            self.queue.push_control(ticket, id);
         }
-        let call = Call {
-            request_id: new.request_id,
-            tool: new.tool,
-            ticket,
-            arrived: now,
-            timeout: new.timeout,
-            progress_at: new.wants_progress.then(|| now + limits.progress_first),
-            phase: Phase::InLine(new.work),
-        };
-        self.calls.insert(new.id, call);
+        self.calls.insert(id, call);
     }
 
     pub(crate) fn call(&self, id: CallId) -> Option<&Call> {
@@ -135,39 +115,27 @@ impl RequestScheduler {
     }
 
     /// Calls in line that need a ready Editor, in order.
-    pub(crate) fn waiting_calls(&self) -> Vec<CallId> {
-        let calls = self.queue.unity_items().filter_map(|item| match item {
+    pub(crate) fn waiting_calls(&self) -> impl Iterator<Item = CallId> {
+        self.queue.unity_items().filter_map(|item| match item {
             Item::Call(id) => Some(id),
             Item::Job(_) => None,
-        });
-        calls.collect()
+        })
     }
 
     /// Those of them that become jobs now that the Editor is ready.
     pub(crate) fn unaccepted(&self) -> Vec<CallId> {
-        if self.calls.unaccepted() == 0 {
-            return Vec::new();
-        }
-        let is_unaccepted = |id: &CallId| {
-            let phase = self.calls.get(*id).map(|call| &call.phase);
-            matches!(phase, Some(Phase::InLine(Work::RunJob { .. })))
-        };
-        self.waiting_calls().into_iter().filter(is_unaccepted).collect()
+        self.calls.unaccepted(self.waiting_calls())
     }
 
-    /// The call has become a job, which stands in its place from now on.
-    pub(crate) fn exchange_for_job(
-        &mut self,
-        id: CallId,
-        job: JobId,
-    ) -> Option<(ToUnity, Timestamp)> {
+    /// The call has become a job, which has its place from now on.
+    pub(crate) fn exchange_for_job(&mut self, id: CallId, job: JobId) -> Option<ToUnity> {
         let ticket = self.calls.get(id)?.ticket;
         match self.calls.take_work(id)? {
-            Work::RunJob { frame, wait_until } => {
+            Work::Send(frame) => {
                 self.queue.exchange(ticket, Item::Job(job));
-                Some((frame, wait_until))
+                Some(frame)
             }
-            Work::Execute { .. } | Work::JobStatus { .. } | Work::CancelJob { .. } => None,
+            Work::Control { .. } => None,
         }
     }
 
@@ -185,7 +153,7 @@ impl RequestScheduler {
         self.queue.remove_poll(job);
     }
 
-    /// Whoever came first of all.
+    /// The first of all lines.
     pub(crate) fn pop_any(&mut self) -> Option<Head> {
         self.queue.pop_any()
     }
@@ -204,7 +172,7 @@ impl RequestScheduler {
         self.calls.take_work(id)
     }
 
-    /// Status calls that wait for news have a bound of their own: they must not keep a cancel out.
+    /// Status calls that wait for news have a limit of their own, so that they do not keep a cancel out.
     pub(crate) fn has_room_to_park(&self, limits: &Limits) -> bool {
         self.calls.parked_control() < limits.queue_max
     }
@@ -218,7 +186,7 @@ impl RequestScheduler {
         let Some(call) = self.calls.get(id) else { return };
         let place = Place { ticket: call.ticket, arrived: call.arrived, item: Item::Call(id) };
         self.queue.return_unity(place);
-        self.calls.set_phase(id, Phase::InLine(Work::Execute { frame }));
+        self.calls.set_phase(id, Phase::InLine(Work::Send(frame)));
     }
 
     pub(crate) fn return_job(&mut self, ticket: Ticket, arrived: Timestamp, job: JobId) {
@@ -248,20 +216,20 @@ impl RequestScheduler {
         std::mem::replace(&mut self.lane, Lane::Free)
     }
 
-    /// The caller has its answer; Unity is still at it.
+    /// The caller has its answer; Unity has not finished.
     pub(crate) fn keep_lane(&mut self) {
         self.lane = match self.free_lane() {
             Lane::Taken { trip, purpose: Purpose::Execute { .. } | Purpose::Submit { .. } } => {
                 Lane::Kept { trip }
             }
-            // A question does nothing in Unity: nobody needs to wait for its end.
+            // A question does nothing in Unity, so its end does not matter.
             Lane::Taken { purpose: Purpose::Status { .. } | Purpose::Cancel { .. }, .. }
             | Lane::Free => Lane::Free,
             kept @ Lane::Kept { .. } => kept,
         };
     }
 
-    /// Whoever asked about this job waits no longer; the question goes on for the server's own sake.
+    /// The call that asked about this job waits no longer. The question itself goes on.
     pub(crate) fn take_asker(&mut self, about: JobId) -> Option<CallId> {
         match &mut self.lane {
             Lane::Taken { purpose: Purpose::Status { job, asker }, .. } if *job == about => {
@@ -325,14 +293,14 @@ impl RequestScheduler {
     }
 
     pub(crate) fn assert_invariants(&self, limits: &Limits) {
-        // One more where a frame came back unsent after its place was taken: it is not thrown out.
+        // One more if a frame came back unsent after its place was taken.
         debug_assert!(self.queue.unity_len() <= limits.queue_max + 1, "the queue is bounded");
         debug_assert!(self.queue.control_len() <= limits.queue_max, "control calls are bounded");
         debug_assert!(self.calls.parked_control() <= limits.queue_max, "parked calls are bounded");
         debug_assert!(self.queue.polls_len() <= limits.jobs_active_max, "one poll a job");
         if let Lane::Taken { purpose: Purpose::Status { asker: Some(asker), .. }, .. } = &self.lane
         {
-            debug_assert!(self.calls.get(*asker).is_some(), "whoever asks about a job is open");
+            debug_assert!(self.calls.get(*asker).is_some(), "a call that asks about a job is open");
         }
     }
 }

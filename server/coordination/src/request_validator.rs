@@ -33,12 +33,12 @@ pub enum Request {
     Execute {
         params: Json,
     },
-    /// `wait`: how long the caller stays for the end of the job.
+    /// `wait`: how long the caller waits for the end of the job.
     RunJob {
         params: Json,
         wait: Duration,
     },
-    /// `wait`: how long the caller stays for a change.
+    /// `wait`: how long the caller waits for a change.
     JobStatus {
         job_id: String,
         wait: Duration,
@@ -48,7 +48,29 @@ pub enum Request {
     },
 }
 
+impl Request {
+    /// It is sent to Unity, so it waits for a ready Editor.
+    pub(crate) fn needs_unity(&self) -> bool {
+        match self {
+            Self::Execute { .. } | Self::RunJob { .. } => true,
+            Self::EditorState | Self::JobStatus { .. } | Self::CancelJob { .. } => false,
+        }
+    }
+}
+
 impl ValidCall {
+    /// What the agent is told of what Unity gave for it; an error says what is wrong with that.
+    pub(crate) fn tell(&self, given: Json) -> Result<Json, String> {
+        match &self.request {
+            Request::Execute { params } | Request::RunJob { params, .. } => {
+                self.tool.tell(given, params)
+            }
+            Request::EditorState | Request::JobStatus { .. } | Request::CancelJob { .. } => {
+                Ok(given)
+            }
+        }
+    }
+
     pub fn tool(&self) -> &'static Tool {
         self.tool
     }
@@ -68,7 +90,7 @@ impl ValidCall {
 
 /// An unknown tool is `ERR_UNKNOWN_COMMAND`; everything else that is wrong names the argument.
 pub fn validate(raw: RawCall) -> Result<ValidCall, Failure> {
-    let tool = Tool::named(&raw.tool).ok_or_else(|| Failure::unknown_tool(&TOOLS))?;
+    let tool = Tool::named(&raw.tool).ok_or_else(|| Failure::unknown_tool(TOOLS))?;
     let mut arguments = raw.arguments;
     let client_request_id = client_request_id(tool, arguments.remove("client_request_id"))?;
     let timeout = timeout(tool, arguments.remove("timeout_ms"))?;
@@ -155,14 +177,12 @@ fn request(tool: &Tool, mut arguments: Map<String, Json>) -> Request {
     };
     let job_id = || {
         let id = for_server.get("job_id").and_then(Json::as_str).unwrap_or_default();
-        id.chars().take(JOB_ID_MAX).collect() // What is longer is no job's, and is kept by nobody.
+        id.chars().take(JOB_ID_MAX).collect() // A longer one is not the id of a job.
     };
     match tool.route {
         Route::EditorState => Request::EditorState,
-        Route::Execute { .. } => Request::Execute { params: Json::Object(arguments) },
-        Route::SubmitJob { .. } => {
-            Request::RunJob { params: Json::Object(arguments), wait: wait() }
-        }
+        Route::Execute(_) => Request::Execute { params: Json::Object(arguments) },
+        Route::SubmitJob(_) => Request::RunJob { params: Json::Object(arguments), wait: wait() },
         Route::JobStatus => Request::JobStatus { job_id: job_id(), wait: wait() },
         Route::CancelJob => Request::CancelJob { job_id: job_id() },
     }
@@ -174,11 +194,12 @@ mod tests {
     use super::super::tool_catalog::Kind;
     use super::*;
 
-    /// No tool of the catalogue changes the project yet; one that does will need this.
+    /// No tool of the catalogue requires one.
     #[test]
     fn a_tool_that_requires_a_client_request_id_refuses_a_call_without() {
         let tool = Tool {
             name: "change_something",
+            summary: "",
             about: "",
             kind: Kind::Read,
             route: Route::CancelJob,
@@ -191,7 +212,7 @@ mod tests {
         };
         let refused = client_request_id(&tool, None).unwrap_err();
         assert_eq!(refused.code, ErrorCode::InvalidRequest);
-        assert!(refused.message.starts_with("change_something needs a client_request_id"));
+        assert!(refused.message().contains("needs a client_request_id"));
         let given = client_request_id(&tool, Some(Json::from("a")));
         assert_eq!(given, Ok(Some("a".to_owned())));
     }

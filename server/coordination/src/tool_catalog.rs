@@ -1,15 +1,18 @@
-//! The tool catalogue: one row per tool. The validator, the capability message, the MCP schemas and
-//! the documents are made from it.
+//! The tool catalogue: one row per tool. The validator, the capability message, the answers to agents, the
+//! MCP schemas and the documents are made from it.
 
 use std::time::Duration;
 
 use protocol::{ExecutionMode, Json, ToolMetadata};
 
 use crate::shape::{Field, Shape};
+use crate::tool_answers::{Tell, console, test_run};
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Tool {
     pub name: &'static str,
+    /// What it does, for a table.
+    pub summary: &'static str,
     /// What it does and when to use it, for an agent.
     pub about: &'static str,
     pub kind: Kind,
@@ -32,22 +35,27 @@ pub enum Kind {
 }
 
 /// How the server answers a call of a tool.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum Route {
     /// From what the server knows, at once.
     EditorState,
-    /// One `execute` in Unity. `answer` is what Unity gives, `told` what is made of it for agents.
-    Execute {
-        answer: Shape,
-        told: Shape,
-    },
-    /// One `submit_job` in Unity; then the job lives on. `result` and `told` as above.
-    SubmitJob {
-        result: Shape,
-        told: Shape,
-    },
+    /// One `execute` in Unity.
+    Execute(UnityAnswer),
+    /// One `submit_job` in Unity; then the job lives on, and this is its result.
+    SubmitJob(UnityAnswer),
     JobStatus,
     CancelJob,
+}
+
+/// What Unity answers, and what an agent is told of it.
+#[derive(Debug)]
+pub struct UnityAnswer {
+    /// What Unity must give.
+    pub given: Shape,
+    /// Makes what the agent is told.
+    pub tell: Tell,
+    /// What the agent is told.
+    pub told: Shape,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -77,26 +85,22 @@ impl Tool {
 
     pub fn execution_mode(&self) -> ExecutionMode {
         match self.route {
-            Route::SubmitJob { .. } => ExecutionMode::Job,
-            Route::EditorState | Route::Execute { .. } | Route::JobStatus | Route::CancelJob => {
+            Route::SubmitJob(_) => ExecutionMode::Job,
+            Route::EditorState | Route::Execute(_) | Route::JobStatus | Route::CancelJob => {
                 ExecutionMode::Sync
             }
         }
     }
 
-    /// What Unity must answer: for an `execute` its result, for a job the result of its end.
-    pub(crate) fn check_answer(&self, answer: &Json) -> Result<(), String> {
+    /// What an agent is told of what Unity gave; an error says what is wrong with that.
+    pub fn tell(&self, given: Json, asked: &Json) -> Result<Json, String> {
         match &self.route {
-            Route::Execute { answer: shape, .. } | Route::SubmitJob { result: shape, .. } => {
-                shape.check(answer)
+            Route::Execute(answer) | Route::SubmitJob(answer) => {
+                answer.given.check(&given)?;
+                Ok((answer.tell)(given, asked))
             }
-            Route::EditorState | Route::JobStatus | Route::CancelJob => Ok(()),
+            Route::EditorState | Route::JobStatus | Route::CancelJob => Ok(given),
         }
-    }
-
-    /// A caller of such a tool that stays, stays for the end of its job.
-    pub(crate) fn starts_a_job(&self) -> bool {
-        self.execution_mode() == ExecutionMode::Job
     }
 
     pub fn default_timeout(&self) -> Duration {
@@ -117,8 +121,15 @@ impl Tool {
     }
 }
 
+/// There is one row per name.
+impl PartialEq for Tool {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
 const COUNT: Shape = Shape::Integer { min: 0, max: u64::MAX };
-/// Long enough for whatever is looked for.
+/// Long enough for any text to search for.
 const LINE: Shape = Shape::Line { max: 4_000 };
 const POSITIVE: Shape = Shape::Integer { min: 1, max: u64::MAX };
 const LOG_TYPES: &[&str] = &["log", "warning", "error", "assert", "exception"];
@@ -199,7 +210,7 @@ const TEST_RUN_TOLD: Shape =
 
 const JOB_ID: Parameter = Parameter {
     name: "job_id",
-    about: "the job_id that run_tests gave",
+    about: "the job_id of the job",
     shape: Shape::Text,
     need: Need::Required,
     for_unity: false,
@@ -207,16 +218,17 @@ const JOB_ID: Parameter = Parameter {
 
 const WAIT_MS: Parameter = Parameter {
     name: "wait_ms",
-    about: "wait up to this long for the job before answering: for its end when running tests, for a change of its state when asking",
+    about: "wait up to this many milliseconds before answering: for the end of a job that you start, for a change of state of a job that you ask about",
     shape: Shape::Integer { min: 0, max: 60_000 },
     need: Need::DefaultInteger(0),
     for_unity: false,
 };
 
-pub static TOOLS: [Tool; 5] = [
+pub static TOOLS: &[Tool] = &[
     Tool {
         name: "get_editor_state",
-        about: "What the Unity Editor is doing and whether a call would have to wait. Needs no Unity, answers at once; ask it after ERR_EDITOR_NOT_READY or ERR_COMPILE_TIMEOUT.",
+        summary: "Shows what the Editor is doing and whether a call would have to wait. Answers at once, even without Unity.",
+        about: "Show what the Unity Editor is doing and whether a call would have to wait. Answers at once, even without Unity. Use it to find out why a call failed with ERR_EDITOR_NOT_READY or ERR_COMPILE_TIMEOUT; you don't need it before other calls.",
         kind: Kind::Read,
         route: Route::EditorState,
         supports_cancel: false,
@@ -228,9 +240,14 @@ pub static TOOLS: [Tool; 5] = [
     },
     Tool {
         name: "read_console",
-        about: "Entries of the Unity console, newest first, equal ones in a row as one with a count. To see only what is new, give the cursor of the last answer as since; if truncated, more says how many are left out, and a call with the arguments in next gets them. Waits while Unity compiles or reloads. Reading again is always safe.",
+        summary: "Reads entries of the Unity console, newest first. With the cursor of the last answer it reads only what is new.",
+        about: "Read the Unity console, newest entry first. Equal entries in a row are one entry with a count. To read only new entries, pass the cursor of the last answer as since. If truncated is true, more says how many entries were left out, and a call with the arguments in next reads them. Waits while Unity compiles or reloads. Safe to repeat.",
         kind: Kind::Read,
-        route: Route::Execute { answer: CONSOLE, told: CONSOLE_TOLD },
+        route: Route::Execute(UnityAnswer {
+            given: CONSOLE,
+            tell: console::tell,
+            told: CONSOLE_TOLD,
+        }),
         supports_cancel: false,
         default_timeout_ms: 10_000,
         max_timeout_ms: 30_000,
@@ -239,7 +256,7 @@ pub static TOOLS: [Tool; 5] = [
         parameters: &[
             Parameter {
                 name: "max_entries",
-                about: "how many entries at the most",
+                about: "maximum number of entries",
                 shape: Shape::Integer { min: 1, max: 2_000 },
                 need: Need::DefaultInteger(200),
                 for_unity: true,
@@ -253,28 +270,28 @@ pub static TOOLS: [Tool; 5] = [
             },
             Parameter {
                 name: "contains",
-                about: "only entries with this text in the message",
+                about: "only entries whose message contains this text",
                 shape: LINE,
                 need: Need::Optional,
                 for_unity: true,
             },
             Parameter {
                 name: "stack_traces",
-                about: "whether entries carry their stack trace",
+                about: "include stack traces",
                 shape: Shape::Flag,
                 need: Need::DefaultFlag(true),
                 for_unity: true,
             },
             Parameter {
                 name: "since",
-                about: "only entries that came after this cursor of an earlier answer",
+                about: "only entries newer than this cursor of an earlier answer",
                 shape: LINE,
                 need: Need::Optional,
                 for_unity: true,
             },
             Parameter {
                 name: "before",
-                about: "only entries older than this, from next of an earlier answer",
+                about: "only entries older than this one (from next of an earlier answer)",
                 shape: LINE,
                 need: Need::Optional,
                 for_unity: true,
@@ -283,9 +300,14 @@ pub static TOOLS: [Tool; 5] = [
     },
     Tool {
         name: "run_tests",
-        about: "Start a test run in Unity. Answers {job_id, state} at once, or the finished job if it ends within wait_ms. Follow it with get_job_status, end it with cancel_job; a job_id lives until the server stops. If execution_guarantee is unknown, the run may have started: look before repeating.",
+        summary: "Starts a test run and returns a job ID (or an MCP task if the client supports tasks). With `wait_ms` it waits for the result.",
+        about: "Start a test run in Unity. Returns {job_id, state} at once, or the finished job if it ends within wait_ms. Follow the job with get_job_status, stop it with cancel_job; a job_id is valid until the server stops. If execution_guarantee is unknown, the run may have started: check before you repeat it.",
         kind: Kind::ReadHeavy,
-        route: Route::SubmitJob { result: TEST_RUN, told: TEST_RUN_TOLD },
+        route: Route::SubmitJob(UnityAnswer {
+            given: TEST_RUN,
+            tell: test_run::tell,
+            told: TEST_RUN_TOLD,
+        }),
         supports_cancel: true,
         default_timeout_ms: 300_000,
         max_timeout_ms: 1_800_000,
@@ -294,14 +316,14 @@ pub static TOOLS: [Tool; 5] = [
         parameters: &[
             Parameter {
                 name: "mode",
-                about: "which tests",
+                about: "which tests to run",
                 shape: Shape::OneOf(&["all", "edit", "play"]),
                 need: Need::DefaultWord("all"),
                 for_unity: true,
             },
             Parameter {
                 name: "filter",
-                about: "only tests whose full name contains this",
+                about: "only tests whose full name contains this text",
                 shape: LINE,
                 need: Need::Optional,
                 for_unity: true,
@@ -311,7 +333,8 @@ pub static TOOLS: [Tool; 5] = [
     },
     Tool {
         name: "get_job_status",
-        about: "State, progress and result of a test run. Use wait_ms instead of asking again and again. failed with a result: tests failed; failed with an error: the run broke off or never began.",
+        summary: "Shows the state, progress and result of a job.",
+        about: "Show the state, progress and result of a job. Use wait_ms instead of asking repeatedly. failed with a result: tests failed; failed with an error: the job broke off or never started.",
         kind: Kind::Control,
         route: Route::JobStatus,
         supports_cancel: false,
@@ -323,7 +346,8 @@ pub static TOOLS: [Tool; 5] = [
     },
     Tool {
         name: "cancel_job",
-        about: "End a test run. cancelled: it never reached Unity; cancel_requested: Unity was told, get_job_status shows the end; rejected: it had ended already.",
+        summary: "Stops a job.",
+        about: "Stop a job. cancelled: it never reached Unity; cancel_requested: Unity was asked to stop it, get_job_status shows the end; rejected: it had already ended.",
         kind: Kind::Control,
         route: Route::CancelJob,
         supports_cancel: false,

@@ -26,9 +26,7 @@ use crate::mcp::tasks::TaskView;
 use crate::mcp::tool_results::{self, protocol_error};
 use crate::mcp::{rendering, tool_schemas};
 use crate::port::relay::{self, Passed, Relay};
-use coordination::{
-    Answer, ErrorCode, Event, Failure, Outcome, RawCall, Request, ValidCall, validate,
-};
+use coordination::{Answer, ErrorCode, Event, Failure, Outcome, RawCall, ValidCall, validate};
 
 #[derive(Clone)]
 pub struct McpEndpointAdapter {
@@ -72,9 +70,8 @@ impl McpEndpointAdapter {
         };
         let failure = match self.pass_on(request, context).await {
             Passed::NotSent => {
-                let asked = call.request().clone();
                 let outcome = self.run(call, context).await;
-                return Ok(self.respond(outcome, &asked, knows_tasks));
+                return Ok(self.respond(outcome, knows_tasks));
             }
             Passed::Answer(answer) => {
                 return answer.map(|answer| match answer {
@@ -89,12 +86,12 @@ impl McpEndpointAdapter {
         Ok(tool_results::error(&failure).into())
     }
 
-    fn respond(&self, outcome: Outcome, asked: &Request, knows_tasks: bool) -> CallToolResponse {
+    fn respond(&self, outcome: Outcome, knows_tasks: bool) -> CallToolResponse {
         match outcome {
             Ok(Answer::JobAccepted { job, state, times }) if knows_tasks => {
                 CallToolResponse::Task(self.tasks.created(job, state, times))
             }
-            outcome => tool_results::of(outcome, asked).into(),
+            outcome => tool_results::of(outcome).into(),
         }
     }
 

@@ -1,7 +1,6 @@
 //! MCP: requests of agents become calls, outcomes become results.
 
 pub mod adapter;
-pub(crate) mod digest;
 mod handler;
 pub(crate) mod json_guard;
 mod line_reader;

@@ -5,23 +5,15 @@ use std::time::Duration;
 use protocol::{EditorState, JobState, Json, Progress};
 use serde_json::json;
 
-use crate::mcp::digest;
 use coordination::{
     Answer, CallState, CancelAnswer, CancelView, EditorReport, Failure, JobReport, ProgressReport,
-    Reason, Request, ServerState,
+    Reason, ServerState,
 };
 
-/// `asked`: what it answers.
-pub fn answer(answer: Answer, asked: &Request) -> Json {
+pub fn answer(answer: Answer) -> Json {
     match answer {
         Answer::EditorState(report) => editor_report(&report),
-        Answer::Unity(given) => match asked {
-            Request::Execute { params } => digest::console(given, params),
-            Request::EditorState
-            | Request::RunJob { .. }
-            | Request::JobStatus { .. }
-            | Request::CancelJob { .. } => given,
-        },
+        Answer::Unity(told) => told,
         Answer::JobAccepted { job, state, .. } => {
             json!({ "job_id": job.to_string(), "state": state })
         }
@@ -49,7 +41,7 @@ fn editor_report(report: &EditorReport) -> Json {
         "waiting_reason": report.waiting_reason.map(reason),
         "queue_length": report.queue_length,
         "running": running,
-        "plugin_version": report.plugin_version.as_deref().map(digest::name),
+        "plugin_version": report.plugin_version,
         "server_version": report.server_version,
     })
 }
@@ -93,7 +85,7 @@ pub fn failure(failure: &Failure) -> Json {
     }
     json!({
         "code": failure.code.text(),
-        "message": failure.message,
+        "message": failure.message(),
         "retryable": failure.retryable,
         "details": details,
     })

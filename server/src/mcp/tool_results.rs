@@ -5,12 +5,11 @@ use rmcp::model::{CallToolResult, ContentBlock, ErrorCode, ErrorData};
 use serde_json::json;
 
 use crate::mcp::rendering;
-use coordination::{Failure, Outcome, Request};
+use coordination::{Failure, Outcome};
 
-/// `asked`: what it answers.
-pub(crate) fn of(outcome: Outcome, asked: &Request) -> CallToolResult {
+pub(crate) fn of(outcome: Outcome) -> CallToolResult {
     match outcome {
-        Ok(answer) => success(rendering::answer(answer, asked)),
+        Ok(answer) => success(rendering::answer(answer)),
         Err(failure) => error(&failure),
     }
 }
@@ -29,5 +28,5 @@ pub(crate) fn error(failure: &Failure) -> CallToolResult {
 }
 
 pub(crate) fn protocol_error(code: ErrorCode, failure: &Failure) -> ErrorData {
-    ErrorData::new(code, failure.message.clone(), Some(rendering::failure(failure)))
+    ErrorData::new(code, failure.message(), Some(rendering::failure(failure)))
 }

@@ -23,13 +23,9 @@ fn tool(tool: &Tool) -> McpTool {
 fn annotations(tool: &Tool) -> ToolAnnotations {
     let annotations = ToolAnnotations::new().open_world(false);
     match tool.route {
-        Route::EditorState | Route::Execute { .. } | Route::JobStatus => {
-            annotations.read_only(true)
-        }
+        Route::EditorState | Route::Execute(_) | Route::JobStatus => annotations.read_only(true),
         // Tests are code of the project: what they change nobody knows.
-        Route::SubmitJob { .. } => {
-            annotations.read_only(false).destructive(false).idempotent(false)
-        }
+        Route::SubmitJob(_) => annotations.read_only(false).destructive(false).idempotent(false),
         Route::CancelJob => annotations.read_only(false).destructive(false).idempotent(true),
     }
 }
@@ -122,8 +118,8 @@ fn outline(of: &Shape) -> String {
 fn output(tool: &Tool) -> Json {
     match &tool.route {
         Route::EditorState => editor_report(),
-        Route::Execute { told, .. } => shape(told),
-        Route::SubmitJob { told, .. } => job(&json!(["job_id", "state"]), &outline(told)),
+        Route::Execute(answer) => shape(&answer.told),
+        Route::SubmitJob(answer) => job(&json!(["job_id", "state"]), &outline(&answer.told)),
         Route::JobStatus => {
             let required = json!(["job_id", "state", "progress", "result", "error"]);
             job(&required, "the result of its tool")

@@ -10,7 +10,6 @@ use tokio_tungstenite::tungstenite::Utf8Bytes;
 use tokio_util::sync::CancellationToken;
 
 use crate::event_loop::{CoordinatorHandle, UnityPort};
-use crate::mcp::digest;
 use crate::unity::pre_hello_limit::Threshold;
 use crate::unity::web_socket::{
     CLOSE_MAX, Ending, Outgoing, Spoken, TOO_LARGE, TooLarge, WebSocket,
@@ -30,7 +29,7 @@ const BYTES_PER_WEIGHT: usize = 4;
 
 /// What the core is told of a text of the plugin.
 pub fn frame_of(text: &[u8]) -> Result<FromUnity, DecodeError> {
-    codec::decode(text).map(digest::frame)
+    codec::decode(text)
 }
 
 /// What takes more than a frame of its size may is over the limit too.

@@ -1,6 +1,6 @@
 //! What agents do, and what they are told: MCP without its transports.
 
-use coordination::{CallId, ErrorCode, Event, Failure, Outcome, RawCall, Request, validate};
+use coordination::{CallId, ErrorCode, Event, Failure, Outcome, RawCall, validate};
 use protocol::Json;
 use serde_json::json;
 use unity_mcp::mcp::rendering;
@@ -20,8 +20,6 @@ pub(super) struct Caller {
     wire: Wire,
     /// One connection for this call, or one for all of the agent's.
     has_own_wire: bool,
-    /// Nothing, if it is no call at all.
-    asked: Option<Request>,
 }
 
 impl World<'_> {
@@ -61,8 +59,7 @@ impl World<'_> {
         let id = step as u64;
         let params = json!({ "name": tool, "arguments": arguments });
         let call = validate(RawCall { tool, arguments });
-        let asked = call.as_ref().ok().map(|call| call.request().clone());
-        let caller = Caller { label, agent, id, wire, has_own_wire, asked };
+        let caller = Caller { label, agent, id, wire, has_own_wire };
         if self.server.is_none() {
             return self.lose(caller);
         }
@@ -80,7 +77,7 @@ impl World<'_> {
                 let answer = if failure.code == ErrorCode::UnknownCommand {
                     protocol_error(id, &failure)
                 } else {
-                    answer(&caller, Err(failure))
+                    answer(caller.id, Err(failure))
                 };
                 self.answer(&caller, answer);
             }
@@ -94,7 +91,7 @@ impl World<'_> {
 
     pub(super) fn on_reply(&mut self, call: CallId, outcome: Outcome) {
         if let Some(caller) = self.callers.remove(&call) {
-            let answer = answer(&caller, outcome);
+            let answer = answer(caller.id, outcome);
             self.answer(&caller, answer);
         }
     }
@@ -162,12 +159,9 @@ impl World<'_> {
     }
 }
 
-fn answer(Caller { id, asked, .. }: &Caller, outcome: Outcome) -> Json {
+fn answer(id: u64, outcome: Outcome) -> Json {
     let result = match outcome {
-        Ok(answer) => {
-            let asked = asked.as_ref().unwrap_or(&Request::EditorState);
-            json!({ "structuredContent": rendering::answer(answer, asked) })
-        }
+        Ok(answer) => json!({ "structuredContent": rendering::answer(answer) }),
         Err(failure) => {
             let text = json!({ "error": rendering::failure(&failure) }).to_string();
             json!({ "isError": true, "content": [{ "type": "text", "text": text }] })

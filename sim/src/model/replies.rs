@@ -1,7 +1,7 @@
 //! What agents are told, judged against what is true.
 
 use coordination::{Answer, CancelAnswer, CancelView, ErrorCode, Failure, Guarantee, Outcome};
-use protocol::JobState;
+use protocol::{JobState, Json};
 
 use super::{Ask, Call, CallState, Expect, JobLife, Lane, Millis, Model, Verdict, Who};
 
@@ -31,7 +31,7 @@ impl Model {
             (Expect::Fails(code, guarantee), Err(failure)) => {
                 failure.code == *code && failure.guarantee == *guarantee
             }
-            (Expect::Console(given), Ok(Answer::Unity(result))) => result == given,
+            (Expect::Console(given), Ok(Answer::Unity(told))) => is_whole(given, told),
             (Expect::Accepted(job), Ok(Answer::JobAccepted { job: id, state, .. })) => {
                 id.to_string() == format!("job-{}-{}", self.boot, job + 1)
                     && *state == JobState::Queued
@@ -179,4 +179,21 @@ impl Model {
 
 fn is_code(outcome: &Outcome, expected: ErrorCode) -> bool {
     matches!(outcome, Err(Failure { code, guarantee: Guarantee::NotExecuted, .. }) if *code == expected)
+}
+
+/// Whether an agent was told of every entry that Unity gave: the newest first, and as many as there are.
+fn is_whole(given: &Json, told: &Json) -> bool {
+    let entries = |console: &Json| -> Vec<Json> {
+        console.get("entries").and_then(Json::as_array).cloned().unwrap_or_default()
+    };
+    let counted = |console: &Json| -> u64 {
+        let number = |of: &Json, name: &str| of.get(name).and_then(Json::as_u64);
+        let listed =
+            entries(console).iter().map(|entry| number(entry, "count").unwrap_or(1)).sum::<u64>();
+        listed + number(console, "more").unwrap_or_default()
+    };
+    let (given_entries, told_entries) = (entries(given), entries(told));
+    let message = |entry: Option<&Json>| entry.and_then(|entry| entry.get("message")).cloned();
+    counted(given) == counted(told)
+        && message(given_entries.last()) == message(told_entries.first())
 }

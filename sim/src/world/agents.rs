@@ -79,5 +79,5 @@ fn valid_call(
         arguments.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
     all.insert("timeout_ms".to_owned(), timeout.into());
     all.insert("client_request_id".to_owned(), client.into());
-    validate(RawCall { tool: tool.to_owned(), arguments: all }).map_err(|failure| failure.message)
+    validate(RawCall { tool: tool.to_owned(), arguments: all }).map_err(|failure| failure.message())
 }

@@ -1,7 +1,8 @@
-//! What Unity answers, or fails to answer, and what that means for whoever waits.
+//! What Unity answers, or fails to answer, and what that means for the calls and jobs that wait for it.
 
 use protocol::{
-    CancelStatus, ErrorBody, ExecuteOutcome, JobStatus, RequestId, ToUnity, UnityJobId,
+    CancelResult, CancelStatus, ErrorMessage, ExecuteOutcome, ExecuteResult, FromUnity, RequestId,
+    SubmitJobResult, ToUnity,
 };
 
 use super::ExecutionCoordinator;
@@ -10,37 +11,13 @@ use crate::event::{Answer, Note, SessionEnd};
 use crate::failure::Failure;
 use crate::ids::{CallId, ConnectionId, JobId};
 use crate::request_scheduler::{Lane, Purpose, Trip};
-use crate::stores::connection::Role;
 use crate::time::Timestamp;
 
 /// Bytes of a name that Unity gives to a job: it is kept for every job.
 const UNITY_JOB_ID_MAX: usize = 256;
 
-/// An answer to a request, whatever message it came in.
-pub(super) enum UnityAnswer {
-    Result(ExecuteOutcome),
-    Accepted(UnityJobId),
-    Status(JobStatus),
-    Cancel(CancelStatus),
-    Error(ErrorBody),
-    /// It names the request, but cannot be understood.
-    Broken {
-        problem: String,
-    },
-}
-
-impl UnityAnswer {
-    fn name(&self) -> &'static str {
-        match self {
-            Self::Result(_) => "result",
-            Self::Accepted(_) => "submit_job_result",
-            Self::Status(_) => "job_status",
-            Self::Cancel(_) => "cancel_result",
-            Self::Error(_) => "error",
-            Self::Broken { .. } => "a broken message",
-        }
-    }
-}
+/// A message that names a request, or what is wrong with it.
+pub(super) type UnityAnswer = Result<FromUnity, String>;
 
 impl ExecutionCoordinator {
     /// The first answer to the request in the lane ends the round trip; any other is dropped.
@@ -60,71 +37,60 @@ impl ExecutionCoordinator {
                 Purpose::Status { job, asker } => {
                     self.on_status_answer(now, &trip, job, asker, answer);
                 }
-                Purpose::Cancel { job } => self.on_cancel_answer(&trip, job, answer),
+                Purpose::Cancel { job } => self.on_cancel_answer(now, &trip, job, answer),
             },
         }
     }
 
-    /// Nobody waits for it; but a job that Unity accepts too late must not go on running there.
+    /// No call waits for it. But a job that Unity accepts too late must not go on running there.
     fn on_stray_answer(&mut self, request_id: RequestId, answer: UnityAnswer) {
         let abandoned = self.cancels.take_abandoned(&request_id);
         match answer {
-            UnityAnswer::Accepted(unity_id)
-                if abandoned && unity_id.0.len() <= UNITY_JOB_ID_MAX =>
+            Ok(FromUnity::SubmitJobResult(SubmitJobResult { job_id, .. }))
+                if abandoned && job_id.0.len() <= UNITY_JOB_ID_MAX =>
             {
                 self.note(Note::LateAcceptance { request_id });
-                self.cancel_in_unity(unity_id);
+                self.cancel_in_unity(job_id);
             }
-            UnityAnswer::Accepted(_)
-            | UnityAnswer::Result(_)
-            | UnityAnswer::Status(_)
-            | UnityAnswer::Cancel(_)
-            | UnityAnswer::Error(_)
-            | UnityAnswer::Broken { .. } => self.note(Note::AnswerDropped { request_id }),
+            Ok(_) | Err(_) => self.note(Note::AnswerDropped { request_id }),
         }
     }
 
     fn on_execute_answer(&mut self, trip: &Trip, call: CallId, answer: UnityAnswer) {
         let outcome = match answer {
-            UnityAnswer::Result(ExecuteOutcome::Ok(result)) => {
-                let tool = self.scheduler.call(call).map(|call| call.tool);
-                match tool.map_or(Ok(()), |tool| tool.check_answer(&result)) {
-                    Ok(()) => Ok(Answer::Unity(result)),
-                    Err(problem) => Err(self.bad_answer(trip, problem)),
-                }
+            Ok(FromUnity::Result(ExecuteResult { outcome: ExecuteOutcome::Ok(given), .. })) => {
+                let Some(record) = self.scheduler.call(call) else { return };
+                let told = record.asked.tell(given);
+                told.map(Answer::Unity).map_err(|problem| self.bad_answer(trip, problem))
             }
-            UnityAnswer::Result(ExecuteOutcome::Error(error)) => {
-                Err(Failure::unity_execution(error))
-            }
-            UnityAnswer::Error(error) => Err(Failure::refused(error)),
-            UnityAnswer::Broken { problem } => Err(self.bad_answer(trip, problem)),
-            other
-            @ (UnityAnswer::Accepted(_) | UnityAnswer::Status(_) | UnityAnswer::Cancel(_)) => {
-                Err(self.wrong_type(trip, &other))
-            }
+            Ok(FromUnity::Result(ExecuteResult {
+                outcome: ExecuteOutcome::Error(error), ..
+            })) => Err(Failure::unity_execution(error)),
+            Ok(FromUnity::Error(ErrorMessage { error, .. })) => Err(Failure::refused(error)),
+            Ok(other) => Err(self.wrong_type(trip, &other)),
+            Err(problem) => Err(self.bad_answer(trip, problem)),
         };
         self.reply(call, outcome);
     }
 
     fn on_submit_answer(&mut self, now: Timestamp, trip: &Trip, job: JobId, answer: UnityAnswer) {
         let failure = match answer {
-            UnityAnswer::Accepted(unity_id) if unity_id.0.len() > UNITY_JOB_ID_MAX => {
+            Ok(FromUnity::SubmitJobResult(SubmitJobResult { job_id, .. }))
+                if job_id.0.len() > UNITY_JOB_ID_MAX =>
+            {
                 self.bad_answer(trip, "its job_id is too long".to_owned())
             }
-            UnityAnswer::Accepted(unity_id) => {
-                self.lose_namesakes(&unity_id);
-                let sent_at = trip.sent_at;
-                return self.jobs.on_accepted(now, job, unity_id, sent_at, &self.limits);
+            Ok(FromUnity::SubmitJobResult(SubmitJobResult { job_id, .. })) => {
+                self.lose_namesakes(now, &job_id);
+                return self.jobs.on_accepted(now, job, job_id, trip.sent_at, &self.limits);
             }
-            UnityAnswer::Error(error) => Failure::refused(error),
-            UnityAnswer::Broken { problem } => self.bad_answer(trip, problem),
-            other @ (UnityAnswer::Result(_) | UnityAnswer::Status(_) | UnityAnswer::Cancel(_)) => {
-                self.wrong_type(trip, &other)
-            }
+            Ok(FromUnity::Error(ErrorMessage { error, .. })) => Failure::refused(error),
+            Ok(other) => self.wrong_type(trip, &other),
+            Err(problem) => self.bad_answer(trip, problem),
         };
-        // Should it be accepted after all, it must not run for nobody.
+        // If Unity accepts it after all, it must be cancelled there.
         self.cancels.abandon(trip.request_id.clone(), &self.limits);
-        self.fail_job(job, failure);
+        self.fail_job(now, job, failure);
     }
 
     fn on_status_answer(
@@ -135,51 +101,61 @@ impl ExecutionCoordinator {
         asker: Option<CallId>,
         answer: UnityAnswer,
     ) {
-        if self.is_terminal(job) {
-            return; // It ended meanwhile, and whoever asked has been told.
+        if self.jobs.is_terminal(job) {
+            return; // It has ended in the meantime, and the asker has its answer.
         }
         let outcome = match answer {
-            UnityAnswer::Status(status) if self.jobs.unity_id(job) == Some(&status.job_id) => {
+            Ok(FromUnity::JobStatus(status)) if self.jobs.unity_id(job) == Some(&status.job_id) => {
                 self.on_job_status(now, trip.sent_at, job, status);
                 Ok(())
             }
-            UnityAnswer::Error(error) if is_unknown_job(&error) => {
-                self.fail_job(job, Failure::job_forgotten(error));
+            Ok(FromUnity::JobStatus(_)) => {
+                Err(self.bad_answer(trip, "it names another job".to_owned()))
+            }
+            Ok(FromUnity::Error(ErrorMessage { error, .. })) if is_unknown_job(&error) => {
+                self.fail_job(now, job, Failure::job_forgotten(error));
                 Ok(())
             }
-            UnityAnswer::Error(error) => Err(Failure::refused(error)),
-            UnityAnswer::Broken { problem } => Err(self.bad_answer(trip, problem)),
-            UnityAnswer::Status(_) => Err(self.bad_answer(trip, "it names another job".to_owned())),
-            other
-            @ (UnityAnswer::Result(_) | UnityAnswer::Accepted(_) | UnityAnswer::Cancel(_)) => {
-                Err(self.wrong_type(trip, &other))
-            }
+            Ok(FromUnity::Error(ErrorMessage { error, .. })) => Err(Failure::refused(error)),
+            Ok(other) => Err(self.wrong_type(trip, &other)),
+            Err(problem) => Err(self.bad_answer(trip, problem)),
         };
         if outcome.is_err() {
             self.on_question_over(now, job);
         }
         match (asker, outcome) {
             (None, _) => {}
-            (Some(call), Ok(())) => self.reply_report(call, job),
+            (Some(call), Ok(())) => self.reply_about(call, job),
             (Some(call), Err(failure)) => self.reply(call, Err(failure)),
         }
     }
 
-    fn on_cancel_answer(&mut self, trip: &Trip, job: Option<JobId>, answer: UnityAnswer) {
-        let Some(job) = job.filter(|job| !self.is_terminal(*job)) else { return };
+    fn on_cancel_answer(
+        &mut self,
+        now: Timestamp,
+        trip: &Trip,
+        job: Option<JobId>,
+        answer: UnityAnswer,
+    ) {
+        let Some(job) = job.filter(|job| !self.jobs.is_terminal(*job)) else { return };
         match answer {
-            UnityAnswer::Cancel(CancelStatus::Cancelled) => self.on_cancelled_in_unity(job),
-            UnityAnswer::Cancel(CancelStatus::CancelRequested) => self.poll_soon(job),
-            UnityAnswer::Cancel(CancelStatus::Rejected) => self.on_cancel_refused(job, None),
-            UnityAnswer::Error(error) if is_unknown_job(&error) => self.poll_soon(job),
-            UnityAnswer::Error(error) => self.on_cancel_refused(job, Some(error)),
-            UnityAnswer::Broken { problem } => {
-                self.bad_answer(trip, problem);
+            Ok(FromUnity::CancelResult(CancelResult { status, .. })) => match status {
+                CancelStatus::Cancelled => self.on_cancelled_in_unity(now, job),
+                CancelStatus::CancelRequested => self.poll_soon(job),
+                CancelStatus::Rejected => self.on_cancel_refused(job, None),
+            },
+            Ok(FromUnity::Error(ErrorMessage { error, .. })) if is_unknown_job(&error) => {
+                self.poll_soon(job);
+            }
+            Ok(FromUnity::Error(ErrorMessage { error, .. })) => {
+                self.on_cancel_refused(job, Some(error));
+            }
+            Ok(other) => {
+                self.wrong_type(trip, &other);
                 self.on_cancel_unanswered(Some(job));
             }
-            other
-            @ (UnityAnswer::Result(_) | UnityAnswer::Accepted(_) | UnityAnswer::Status(_)) => {
-                self.wrong_type(trip, &other);
+            Err(problem) => {
+                self.bad_answer(trip, problem);
                 self.on_cancel_unanswered(Some(job));
             }
         }
@@ -190,13 +166,13 @@ impl ExecutionCoordinator {
         Failure::bad_answer()
     }
 
-    fn wrong_type(&mut self, trip: &Trip, answer: &UnityAnswer) -> Failure {
-        self.bad_answer(trip, format!("{} does not answer {}", answer.name(), trip.tool_name))
+    fn wrong_type(&mut self, trip: &Trip, answer: &FromUnity) -> Failure {
+        self.bad_answer(trip, format!("{} does not answer {}", type_of(answer), trip.tool_name))
     }
 
     // No answer.
 
-    /// The one end of a round trip without a good answer: whoever waits for it gets the failure.
+    /// The one end of a round trip without a good answer: what waits for it gets the failure.
     pub(super) fn fail_trip(
         &mut self,
         now: Timestamp,
@@ -208,7 +184,7 @@ impl ExecutionCoordinator {
             Purpose::Execute { call } => self.reply(call, Err(failure)),
             Purpose::Submit { job } => {
                 self.cancels.abandon(trip.request_id, &self.limits);
-                self.fail_job(job, failure);
+                self.fail_job(now, job, failure);
             }
             Purpose::Status { job, asker } => {
                 self.note(Note::QuestionUnanswered { request_id: trip.request_id });
@@ -239,7 +215,7 @@ impl ExecutionCoordinator {
                 self.scheduler.free_lane();
                 self.on_question_over(now, job);
                 if let Some(call) = asker {
-                    self.reply_report(call, job);
+                    self.reply_about(call, job);
                 }
             }
             Lane::Taken { purpose: Purpose::Cancel { job }, .. } => {
@@ -253,13 +229,13 @@ impl ExecutionCoordinator {
         }
     }
 
-    /// Not a byte of the frame was written: its owner is back where it was, and the session is as
-    /// good as gone, though nobody has said so yet. If the frame is nobody's, the request in the lane may
-    /// be about to come back too: the end of the session is what its socket says after that.
+    /// Not a byte of the frame was written: its owner is back where it was. The session cannot be written to,
+    /// so it ends. If the frame belongs to no request in the lane, that request may come back next, and the
+    /// socket reports the end of the session after that.
     pub(super) fn on_not_sent(&mut self, now: Timestamp, on: ConnectionId, frame: ToUnity) {
         if request_id_of(&frame).is_some_and(|id| self.scheduler.holds(id)) {
             self.return_frame(now, frame);
-            if self.link.role(on) == Role::Session {
+            if self.link.is_session(on) {
                 self.end_session(now, on, SessionEnd::NotWritable);
             }
         } else if let ToUnity::Cancel(frame) = frame {
@@ -274,14 +250,14 @@ impl ExecutionCoordinator {
             (Purpose::Submit { job }, frame) => {
                 if let Some(record) = self.jobs.get(job) {
                     self.scheduler.return_job(record.ticket, record.arrived, job);
-                    self.jobs.return_to_queue(job, frame);
-                    self.on_back_in_queue(job);
+                    self.jobs.return_to_queue(now, job, frame);
+                    self.on_back_in_queue(now, job);
                 }
             }
             (Purpose::Status { job, asker }, _) => {
                 self.on_question_over(now, job);
                 if let Some(call) = asker {
-                    self.reply_report(call, job);
+                    self.reply_about(call, job);
                 }
             }
             (Purpose::Cancel { .. }, ToUnity::Cancel(frame)) => self.return_cancel(frame),
@@ -289,6 +265,21 @@ impl ExecutionCoordinator {
                 debug_assert!(false, "a cancel is with Unity as a cancel");
             }
         }
+    }
+}
+
+/// The type on the wire.
+fn type_of(message: &FromUnity) -> &'static str {
+    match message {
+        FromUnity::Hello(_) => "hello",
+        FromUnity::Capability(_) => "capability",
+        FromUnity::EditorStatus(_) => "editor_status",
+        FromUnity::Pong(_) => "pong",
+        FromUnity::Result(_) => "result",
+        FromUnity::SubmitJobResult(_) => "submit_job_result",
+        FromUnity::JobStatus(_) => "job_status",
+        FromUnity::CancelResult(_) => "cancel_result",
+        FromUnity::Error(_) => "error",
     }
 }
 

@@ -1,4 +1,4 @@
-//! What agents do: call, cancel, ask how things are.
+//! What agents do: call, cancel, ask for the state.
 
 use protocol::{Execute, JobState, RequestId, SubmitJob, ToUnity, codec};
 
@@ -6,16 +6,17 @@ use super::{ExecutionCoordinator, Gate, Life};
 use crate::event::{Answer, CallState, CancelAnswer, EditorReport, Effect, Note, ProgressReport};
 use crate::failure::Failure;
 use crate::ids::{CallId, JobId};
-use crate::request_scheduler::{Lane, NewCall, Purpose};
+use crate::request_scheduler::{Lane, Purpose};
 use crate::request_validator::{Request, ValidCall};
 use crate::stores::request::{Call, Phase, Work};
 use crate::time::Timestamp;
+use crate::tool_answers;
 
 impl ExecutionCoordinator {
-    /// A call gets in line, or is answered here and now.
-    pub(super) fn on_call(&mut self, now: Timestamp, id: CallId, call: ValidCall, progress: bool) {
+    /// A call gets in line, or is answered at once.
+    pub(super) fn on_call(&mut self, now: Timestamp, id: CallId, asked: ValidCall, progress: bool) {
         let request_id = self.ids.request();
-        if let Some(outcome) = self.admit(now, id, &request_id, call, progress).transpose() {
+        if let Some(outcome) = self.admit(now, id, &request_id, asked, progress).transpose() {
             self.effects.push(Effect::Reply { call: id, request_id, outcome });
         }
     }
@@ -25,113 +26,114 @@ impl ExecutionCoordinator {
         now: Timestamp,
         id: CallId,
         request_id: &RequestId,
-        call: ValidCall,
+        asked: ValidCall,
         wants_progress: bool,
     ) -> Result<Option<Answer>, Failure> {
-        let ValidCall { tool, client_request_id, timeout, request } = call;
-        let timeout_ms = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
-        let work = match request {
-            Request::EditorState => {
-                return Ok(Some(Answer::EditorState(Box::new(self.editor_report(now)))));
-            }
-            Request::Execute { params } => Work::Execute {
-                frame: ToUnity::Execute(Execute {
-                    request_id: request_id.clone(),
-                    client_request_id,
-                    tool_name: tool.name.to_owned(),
-                    params,
-                    timeout_ms,
-                }),
-            },
-            Request::RunJob { params, wait } => Work::RunJob {
-                frame: ToUnity::SubmitJob(SubmitJob {
-                    request_id: request_id.clone(),
-                    client_request_id,
-                    tool_name: tool.name.to_owned(),
-                    params,
-                    timeout_ms,
-                }),
-                wait_until: now + wait,
-            },
-            Request::JobStatus { job_id, wait } => {
-                let known = self.ids.parse_job(&job_id).and_then(|job| self.jobs.state(job));
-                Work::JobStatus { job_id, wait_until: now + wait, known }
-            }
-            Request::CancelJob { job_id } => Work::CancelJob { job_id },
-        };
-        self.check_size(&work)?; // A bad call is bad whatever else is wrong.
-        self.check_life(&work)?;
-        if let Some(answer) = self.cancel_queued(&work) {
+        if asked.request == Request::EditorState {
+            return Ok(Some(Answer::EditorState(Box::new(self.editor_report(now)))));
+        }
+        let work = self.work_of(request_id, &asked);
+        self.check_size(&work)?; // A bad call is bad, whatever the state of the server is.
+        self.check_life(&asked.request)?;
+        if let Some(answer) = self.cancel_queued(now, &asked.request) {
             return Ok(Some(answer));
         }
-        self.check_room(&work)?;
-        let request_id = request_id.clone();
-        let new = NewCall { id, request_id, tool, timeout, work, wants_progress };
-        self.scheduler.line_up(now, new, &self.limits);
+        self.check_room(&asked.request)?;
+        let call = Call {
+            request_id: request_id.clone(),
+            asked,
+            ticket: self.scheduler.next_ticket(),
+            arrived: now,
+            progress_at: wants_progress.then(|| now + self.limits.progress_first),
+            phase: Phase::InLine(work),
+        };
+        self.scheduler.line_up(id, call);
         Ok(None)
+    }
+
+    fn work_of(&self, request_id: &RequestId, asked: &ValidCall) -> Work {
+        let (request_id, tool_name) = (request_id.clone(), asked.tool.name.to_owned());
+        let client_request_id = asked.client_request_id.clone();
+        let timeout_ms = u64::try_from(asked.timeout.as_millis()).unwrap_or(u64::MAX);
+        match &asked.request {
+            Request::Execute { params } => {
+                let params = params.clone();
+                let frame =
+                    Execute { request_id, client_request_id, tool_name, params, timeout_ms };
+                Work::Send(ToUnity::Execute(frame))
+            }
+            Request::RunJob { params, .. } => {
+                let params = params.clone();
+                let frame =
+                    SubmitJob { request_id, client_request_id, tool_name, params, timeout_ms };
+                Work::Send(ToUnity::SubmitJob(frame))
+            }
+            Request::JobStatus { job_id, .. } => {
+                let known = self.ids.parse_job(job_id).and_then(|job| self.jobs.state(job));
+                Work::Control { known }
+            }
+            Request::CancelJob { .. } | Request::EditorState => Work::Control { known: None },
+        }
     }
 
     fn check_size(&self, work: &Work) -> Result<(), Failure> {
         let max = self.limits.message_max_bytes;
         let bytes = match work {
-            Work::Execute { frame } | Work::RunJob { frame, .. } => codec::encoded_len(frame),
-            Work::JobStatus { .. } | Work::CancelJob { .. } => 0,
+            Work::Send(frame) => codec::encoded_len(frame),
+            Work::Control { .. } => 0,
         };
         if bytes > max { Err(Failure::call_too_large(bytes, max)) } else { Ok(()) }
     }
 
-    fn check_life(&self, work: &Work) -> Result<(), Failure> {
-        match (&self.life, work) {
-            (Life::Stopping { .. } | Life::Stopped, _) => Err(Failure::stopping()),
-            (Life::PortHeld { port, holder }, Work::Execute { .. } | Work::RunJob { .. }) => {
+    fn check_life(&self, request: &Request) -> Result<(), Failure> {
+        match &self.life {
+            Life::Stopping { .. } | Life::Stopped => Err(Failure::stopping()),
+            Life::PortHeld { port, holder } if request.needs_unity() => {
                 Err(Failure::port_held(*port, holder))
             }
-            (Life::PortHeld { .. }, Work::JobStatus { .. } | Work::CancelJob { .. })
-            | (Life::Booting | Life::Listening, _) => Ok(()),
+            Life::PortHeld { .. } | Life::Booting | Life::Listening => Ok(()),
         }
     }
 
-    /// A job that is still queued is cancelled at once: in the line it would be sent before its
-    /// cancel has its turn.
-    fn cancel_queued(&mut self, work: &Work) -> Option<Answer> {
-        let Work::CancelJob { job_id } = work else { return None };
+    /// A job that is still queued is cancelled at once: in the line it would be sent before its cancel.
+    fn cancel_queued(&mut self, now: Timestamp, request: &Request) -> Option<Answer> {
+        let Request::CancelJob { job_id } = request else { return None };
         let job = self.ids.parse_job(job_id)?;
         self.is_queued(job).then(|| {
-            self.withdraw_job(job);
+            self.withdraw_job(now, job);
             Answer::Cancel { job, status: CancelAnswer::Cancelled }
         })
     }
 
-    fn check_room(&self, work: &Work) -> Result<(), Failure> {
-        if !self.scheduler.has_room(work, &self.limits) {
+    fn check_room(&self, request: &Request) -> Result<(), Failure> {
+        if !self.scheduler.has_room(request, &self.limits) {
             return Err(Failure::queue_full(self.limits.queue_max));
         }
-        if matches!(work, Work::RunJob { .. }) && !self.jobs.has_room(&self.limits) {
+        if matches!(request, Request::RunJob { .. }) && !self.jobs.has_room(&self.limits) {
             return Err(Failure::too_many_jobs(self.limits.jobs_active_max));
         }
         Ok(())
     }
 
-    /// The agent does not want the answer any more: it gets none, and what was not sent is never
-    /// sent.
-    pub(super) fn on_call_cancelled(&mut self, id: CallId) {
+    /// The agent has cancelled the call: it gets no answer, and what was not sent is never sent.
+    pub(super) fn on_call_cancelled(&mut self, now: Timestamp, id: CallId) {
         let Some(call) = self.scheduler.remove(id) else { return };
         self.note(Note::CallCancelled { call: id });
-        self.leave(id, &call);
+        self.leave(now, id, &call);
     }
 
-    /// The adapter failed: the agent is told what is true.
-    pub(super) fn on_call_broke(&mut self, id: CallId) {
+    /// The adapter of the call failed: the agent gets the guarantee that is true.
+    pub(super) fn on_call_broke(&mut self, now: Timestamp, id: CallId) {
         let Some(call) = self.scheduler.remove(id) else { return };
         let failure = if self.was_sent(&call) {
             Failure::broken_after_sending()
         } else {
             Failure::broken_before_sending()
         };
-        let outcome = Err(failure.for_tool(call.tool));
+        let outcome = Err(failure.for_tool(call.asked.tool));
         let request_id = call.request_id.clone();
         self.effects.push(Effect::Reply { call: id, request_id, outcome });
-        self.leave(id, &call);
+        self.leave(now, id, &call);
     }
 
     /// Whether something of this call may be with Unity.
@@ -139,7 +141,7 @@ impl ExecutionCoordinator {
         match call.phase {
             Phase::InLine(_) => false,
             Phase::InLane => true,
-            Phase::Parked { job, .. } => call.tool.starts_a_job() && !self.is_queued(job),
+            Phase::Parked { job, .. } => call.starts_job() && !self.is_queued(job),
         }
     }
 
@@ -147,15 +149,15 @@ impl ExecutionCoordinator {
         self.jobs.state(job) == Some(JobState::Queued)
     }
 
-    /// The caller is gone; what it set in motion is stopped as far as possible.
-    fn leave(&mut self, id: CallId, call: &Call) {
+    /// The caller is gone. What it started is stopped as far as possible.
+    fn leave(&mut self, now: Timestamp, id: CallId, call: &Call) {
         match call.phase {
             Phase::InLine(_) => {}
             Phase::InLane => self.leave_lane(id),
             Phase::Parked { job, .. } => {
                 self.jobs.remove_waiter(job, id);
-                if call.tool.starts_a_job() {
-                    self.cancel(job); // Nobody else knows the job's id.
+                if call.starts_job() {
+                    self.cancel(now, job); // No other caller knows the job's id.
                 }
             }
         }
@@ -184,7 +186,7 @@ impl ExecutionCoordinator {
         self.scheduler.free_lane();
     }
 
-    /// How things are, without changing them.
+    /// The state of things, without changing them.
     pub fn editor_report(&self, now: Timestamp) -> EditorReport {
         EditorReport {
             server_state: self.server_state(),
@@ -194,7 +196,7 @@ impl ExecutionCoordinator {
             waiting_reason: self.reason(),
             queue_length: self.scheduler.queue_length(),
             running: self.scheduler.running(now),
-            plugin_version: self.link.plugin_version().map(str::to_owned),
+            plugin_version: self.link.plugin_version().map(tool_answers::name),
             server_version: self.server_version.clone(),
         }
     }
@@ -202,9 +204,7 @@ impl ExecutionCoordinator {
     pub(super) fn report_progress(&mut self, now: Timestamp, id: CallId) {
         let Some(call) = self.scheduler.call(id) else { return };
         let state = match (&call.phase, self.gate) {
-            (Phase::InLine(Work::Execute { .. } | Work::RunJob { .. }), Gate::Closed { .. }) => {
-                CallState::WaitingEditorReady
-            }
+            (Phase::InLine(Work::Send(_)), Gate::Closed { .. }) => CallState::WaitingEditorReady,
             (Phase::InLine(_), Gate::Open | Gate::Closed { .. }) => CallState::Queued,
             (Phase::InLane | Phase::Parked { .. }, Gate::Open | Gate::Closed { .. }) => {
                 CallState::Running

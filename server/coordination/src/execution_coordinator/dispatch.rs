@@ -1,4 +1,4 @@
-//! Starts whatever has become possible: jobs are accepted, the lane is filled, control calls served.
+//! Starts what has become possible: accepts jobs, fills the lane, serves control calls.
 
 use std::time::Duration;
 
@@ -9,6 +9,8 @@ use crate::event::{Answer, Outcome, Reason};
 use crate::failure::Failure;
 use crate::ids::{CallId, ConnectionId, JobId};
 use crate::request_scheduler::{Lane, Purpose, Trip};
+use crate::request_validator::Request;
+use crate::stores::job::Waiter;
 use crate::stores::queue::{Head, Item};
 use crate::stores::request::Work;
 use crate::time::Timestamp;
@@ -26,7 +28,7 @@ impl ExecutionCoordinator {
         }
     }
 
-    /// Waits count from the moment the gate closed; another reason does not start them anew.
+    /// Waits count from the moment the gate closed; another reason does not restart them.
     pub(super) fn update_gate(&mut self, now: Timestamp) {
         self.gate = match (self.gate, self.reason()) {
             (_, None) => Gate::Open,
@@ -50,7 +52,8 @@ impl ExecutionCoordinator {
 
     /// A `run_tests` whose Editor is ready becomes a job, without waiting for the lane.
     fn accept_job(&mut self, now: Timestamp, id: CallId) {
-        let Some(tool) = self.scheduler.call(id).map(|call| call.tool) else { return };
+        let Some(call) = self.scheduler.call(id) else { return };
+        let (tool, wait_until) = (call.asked.tool, call.wait_until());
         if !self.link.offers(tool.name) {
             return self.reply(id, Err(Failure::tool_not_in_plugin(tool)));
         }
@@ -58,24 +61,24 @@ impl ExecutionCoordinator {
             return self.reply(id, Err(Failure::too_many_jobs(self.limits.jobs_active_max)));
         }
         let job = self.ids.job();
-        let Some((frame, wait_until)) = self.scheduler.exchange_for_job(id, job) else { return };
+        let Some(frame) = self.scheduler.exchange_for_job(id, job) else { return };
         if let Some(call) = self.scheduler.call(id) {
-            self.jobs.issue(job, call, frame);
+            self.jobs.issue(now, job, call, frame);
         }
         if wait_until > now {
             self.park(id, job, wait_until);
         } else {
-            self.reply_accepted(id, job);
+            self.reply_about(id, job);
         }
     }
 
     fn park(&mut self, call: CallId, job: JobId, until: Timestamp) {
         self.scheduler.park(call, job, until);
-        self.jobs.add_waiter(job, call);
+        self.jobs.add_waiter(job, Waiter { call, for_end: self.started_job(call) });
     }
 
-    /// A cancel that Unity is owed goes before everything else: each moment of delay is work that
-    /// nobody wants. It needs a session, not a ready Editor.
+    /// A cancel that Unity is owed goes before everything else, because its job is not wanted any more. It
+    /// needs a session, not a ready Editor.
     fn send_cancel(&mut self, now: Timestamp) -> bool {
         let (Some(on), Lane::Free) = (self.link.session(), self.scheduler.lane()) else {
             return false;
@@ -96,7 +99,7 @@ impl ExecutionCoordinator {
         true
     }
 
-    /// Serves whoever came first of those that may move now; false if nobody may.
+    /// Serves the first that may move now; false if none may.
     fn serve_next(&mut self, now: Timestamp) -> bool {
         let lane_free = matches!(self.scheduler.lane(), Lane::Free);
         match self.link.session() {
@@ -107,7 +110,7 @@ impl ExecutionCoordinator {
                 Some(Head::Poll(job)) => self.poll(now, on, job),
                 None => return false,
             },
-            // A round trip is under way, and whoever comes next waits for its end.
+            // A round trip is under way: the next one waits for its end.
             Some(_) if !lane_free && self.scheduler.kept().is_none() => return false,
             // Nothing can be sent: control calls are served from what is known.
             Some(_) | None => match self.scheduler.pop_control() {
@@ -120,26 +123,26 @@ impl ExecutionCoordinator {
 
     fn start_call(&mut self, now: Timestamp, on: ConnectionId, id: CallId) {
         let Some(call) = self.scheduler.call(id) else { return };
-        let (tool, request_id) = (call.tool, call.request_id.clone());
-        let trip =
-            Trip { request_id, on, tool_name: tool.name, sent_at: now, timeout: call.timeout };
+        let (tool, timeout) = (call.asked.tool, call.asked.timeout);
+        let request_id = call.request_id.clone();
+        let trip = Trip { request_id, on, tool_name: tool.name, sent_at: now, timeout };
         if !self.link.offers(tool.name) {
             return self.reply(id, Err(Failure::tool_not_in_plugin(tool)));
         }
-        if let Some(Work::Execute { frame }) = self.scheduler.take_work(id) {
+        if let Some(Work::Send(frame)) = self.scheduler.take_work(id) {
             self.start_trip(on, frame, trip, Purpose::Execute { call: id });
         }
     }
 
     fn start_job(&mut self, now: Timestamp, on: ConnectionId, id: JobId) {
         let Some(job) = self.jobs.get(id) else { return };
-        let (tool, request_id) = (job.tool, job.request_id.clone());
-        let timeout = job.timeout.min(self.limits.submit_timeout);
+        let (tool, request_id) = (job.asked.tool, job.request_id.clone());
+        let timeout = job.asked.timeout.min(self.limits.submit_timeout);
         let trip = Trip { request_id, on, tool_name: tool.name, sent_at: now, timeout };
         if !self.link.offers(tool.name) {
-            return self.fail_job(id, Failure::tool_not_in_plugin(tool));
+            return self.fail_job(now, id, Failure::tool_not_in_plugin(tool));
         }
-        if let Some(frame) = self.jobs.start(id) {
+        if let Some(frame) = self.jobs.start(now, id) {
             self.start_trip(on, frame, trip, Purpose::Submit { job: id });
             self.announce(id);
         }
@@ -183,13 +186,18 @@ impl ExecutionCoordinator {
     /// `unity`: where Unity can be asked, if it can.
     fn serve_control(&mut self, now: Timestamp, id: CallId, unity: Option<ConnectionId>) {
         let Some(call) = self.scheduler.call(id) else { return };
-        let (request_id, timeout) = (call.request_id.clone(), call.timeout);
-        match self.scheduler.take_work(id) {
-            Some(Work::JobStatus { job_id, wait_until, known }) => match self.find_job(&job_id) {
+        let (request, wait_until) = (call.asked.request.clone(), call.wait_until());
+        let (request_id, timeout) = (call.request_id.clone(), call.asked.timeout);
+        let Some(Work::Control { known }) = self.scheduler.take_work(id) else {
+            debug_assert!(false, "only control calls are in the control line");
+            return;
+        };
+        match request {
+            Request::JobStatus { job_id, .. } => match self.find_job(&job_id) {
                 Err(failure) => self.reply(id, Err(failure)),
-                Ok(job) if self.is_terminal(job) => self.reply_report(id, job),
+                Ok(job) if self.jobs.is_terminal(job) => self.reply_about(id, job),
                 Ok(job) if wait_until > now && self.jobs.state(job) != known => {
-                    self.reply_report(id, job); // It changed while the call was in line.
+                    self.reply_about(id, job); // It changed while the call was in line.
                 }
                 // Without room to wait it is answered at once, which is never wrong.
                 Ok(job) if wait_until > now && self.scheduler.has_room_to_park(&self.limits) => {
@@ -198,25 +206,25 @@ impl ExecutionCoordinator {
                 }
                 Ok(job) => match unity.filter(|_| self.jobs.unity_id(job).is_some()) {
                     Some(on) => self.ask(now, on, job, request_id, timeout, Some(id)),
-                    None => self.reply_report(id, job),
+                    None => self.reply_about(id, job),
                 },
             },
-            Some(Work::CancelJob { job_id }) => {
-                let outcome = self.cancel_job(&job_id);
+            Request::CancelJob { job_id } => {
+                let outcome = self.cancel_job(now, &job_id);
                 self.reply(id, outcome);
             }
-            Some(Work::Execute { .. } | Work::RunJob { .. }) | None => {
+            Request::EditorState | Request::Execute { .. } | Request::RunJob { .. } => {
                 debug_assert!(false, "only control calls are in the control line");
             }
         }
     }
 
-    fn cancel_job(&mut self, job_id: &str) -> Outcome {
+    fn cancel_job(&mut self, now: Timestamp, job_id: &str) -> Outcome {
         if job_id.starts_with("req-") {
             return Err(Failure::cancel_not_supported());
         }
         let job = self.find_job(job_id)?;
-        let status = self.cancel(job).ok_or_else(Failure::no_such_job)?;
+        let status = self.cancel(now, job).ok_or_else(Failure::no_such_job)?;
         Ok(Answer::Cancel { job, status })
     }
 

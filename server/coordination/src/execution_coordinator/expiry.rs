@@ -30,11 +30,11 @@ impl ExecutionCoordinator {
             self.wait_deadline(),
             self.scheduler.trip_deadline(),
             self.editor.deadline(),
-            self.link.window_deadline(self.patience(self.limits.reconnect_wait)),
+            self.link.window_deadline(self.limit_now(self.limits.reconnect_wait)),
             self.stuck_deadline(),
             self.link.hello_deadline(&self.limits),
             self.link.probe_deadline(),
-            self.link.heartbeat_deadline(self.patience(self.limits.heartbeat_timeout)),
+            self.link.heartbeat_deadline(self.limit_now(self.limits.heartbeat_timeout)),
             self.jobs.deadline(),
             self.scheduler.park_deadline(),
             self.scheduler.progress_deadline(),
@@ -84,8 +84,8 @@ impl ExecutionCoordinator {
 
     // Waiting for the Editor.
 
-    /// A busy Editor may take as long as a compile may; otherwise `usual` is the limit.
-    fn patience(&self, usual: Duration) -> Duration {
+    /// An Editor that compiles or reloads gets as long as a compile may take; otherwise `usual` is the limit.
+    fn limit_now(&self, usual: Duration) -> Duration {
         match self.editor.state() {
             Some(EditorState::Compiling | EditorState::Reloading) => self.limits.compile_grace,
             Some(EditorState::Ready) | None => usual,
@@ -99,7 +99,7 @@ impl ExecutionCoordinator {
     }
 
     fn wait_deadline(&self) -> Option<Deadline> {
-        let at = self.waiting_since()? + self.patience(self.limits.reconnect_wait);
+        let at = self.waiting_since()? + self.limit_now(self.limits.reconnect_wait);
         Some(Deadline { at, why: Why::WaitOver })
     }
 
@@ -113,7 +113,7 @@ impl ExecutionCoordinator {
             Item::Call(call) => self.reply(call, Err(failure)),
             Item::Job(job) => {
                 self.scheduler.withdraw_job(first.ticket);
-                self.fail_job(job, failure);
+                self.fail_job(now, job, failure);
             }
         }
     }
@@ -147,15 +147,15 @@ impl ExecutionCoordinator {
         self.give_up_trip(now, failure.clone());
         for job in self.jobs.running() {
             let owed = self.jobs.unity_id(job).filter(|_| self.cancels.owes(job)).cloned();
-            self.fail_job(job, failure.clone());
+            self.fail_job(now, job, failure.clone());
             if let Some(unity_id) = owed {
-                self.cancel_in_unity(unity_id); // Promised to whoever asked, and still owed.
+                self.cancel_in_unity(unity_id); // Promised to its caller, and still owed.
             }
         }
     }
 
-    /// A request of this session blocks it for the grace; then the plugin is told to start afresh, if
-    /// it still answers its pings. One of an earlier session blocks nobody beyond its own time.
+    /// A request of this session blocks it for the grace. Then the plugin must restart its session, if it
+    /// still answers its pings. A request of an earlier session blocks nothing beyond its own timeout.
     fn stuck_deadline(&self) -> Option<Deadline> {
         let (trip, session) = (self.scheduler.kept()?, self.link.session()?);
         if trip.on != session {
@@ -175,7 +175,9 @@ impl ExecutionCoordinator {
     fn on_park_over(&mut self, call: CallId) {
         let phase = self.scheduler.call(call).map(|call| &call.phase);
         if let Some(Phase::Parked { job, .. }) = phase {
-            self.unpark(call, *job);
+            let job = *job;
+            self.jobs.remove_waiter(job, call);
+            self.reply_about(call, job);
         }
     }
 }

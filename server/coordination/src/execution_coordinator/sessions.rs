@@ -6,16 +6,16 @@ use protocol::{
 };
 
 use super::ExecutionCoordinator;
-use super::answers::UnityAnswer;
 use crate::editor_state_tracker::Observed;
 use crate::event::{CloseCode, ClosedBy, Note, SessionEnd};
 use crate::failure::{ErrorCode, Failure};
 use crate::ids::ConnectionId;
 use crate::reconnect_controller::Verdict;
 use crate::request_scheduler::{Lane, Purpose};
-use crate::stores::connection::{Contender, Role};
+use crate::stores::connection::{Claim, Socket};
 use crate::stores::version::Memory;
 use crate::time::Timestamp;
+use crate::tool_answers;
 use crate::tool_catalog::{TOOLS, Tool};
 
 /// Plugins know this very text.
@@ -33,16 +33,15 @@ impl ExecutionCoordinator {
     }
 
     pub(super) fn on_closed(&mut self, now: Timestamp, on: ConnectionId, by: ClosedBy) {
-        match (self.link.role(on), by) {
-            (Role::Session, by) => {
-                if by == ClosedBy::FrameTooLarge {
-                    self.on_answer_too_large(now);
-                }
-                let contender = self.lose_session(now, on, SessionEnd::SocketClosed);
-                self.link.forget(on);
-                self.adopt_waiting(now, contender);
+        if self.link.is_session(on) {
+            if by == ClosedBy::FrameTooLarge {
+                self.on_answer_too_large(now);
             }
-            (Role::Contender | Role::Pending | Role::Gone, _) => self.link.forget(on),
+            let contender = self.lose_session(now, on, SessionEnd::SocketClosed);
+            self.link.forget(on);
+            self.adopt_contender(now, contender);
+        } else {
+            self.link.forget(on);
         }
         self.stop_if_closed();
     }
@@ -53,43 +52,51 @@ impl ExecutionCoordinator {
         on: ConnectionId,
         frame: Result<FromUnity, DecodeError>,
     ) {
-        match (self.link.role(on), frame) {
-            (Role::Session, frame) => self.on_session_frame(now, on, frame),
-            (Role::Pending, Ok(FromUnity::Hello(hello))) => self.on_hello(now, on, hello),
-            (Role::Pending, Ok(_)) => self.refuse(on, "the first message must be hello"),
-            (Role::Pending, Err(error)) => self.refuse(on, &error.to_string()),
-            (Role::Contender, Ok(FromUnity::EditorStatus(status))) => {
-                self.link.on_contender_status(&status);
+        match (self.link.socket(on), frame) {
+            (Some(Socket::Session(_)), frame) => self.on_session_frame(now, on, frame),
+            (Some(Socket::Pending { .. }), Ok(FromUnity::Hello(hello))) => {
+                self.on_hello(now, on, hello);
             }
-            (Role::Contender, Ok(FromUnity::Capability(offered))) => {
-                self.link.on_contender_tools(offered.tools);
+            (Some(Socket::Pending { .. }), Ok(_)) => {
+                self.refuse(on, "the first message must be hello");
             }
-            (Role::Contender | Role::Gone, _) => self.note(Note::FrameIgnored { on }),
+            (Some(Socket::Pending { .. }), Err(error)) => self.refuse(on, &error.to_string()),
+            (Some(Socket::Contender(_)), Ok(FromUnity::EditorStatus(status))) => {
+                self.link.on_contender_status(on, &status);
+            }
+            (Some(Socket::Contender(_)), Ok(FromUnity::Capability(offered))) => {
+                self.link.on_contender_tools(on, offered.tools);
+            }
+            (Some(Socket::Contender(_) | Socket::Closing) | None, _) => {
+                self.note(Note::FrameIgnored { on });
+            }
         }
     }
 
     // Hello.
 
     fn on_hello(&mut self, now: Timestamp, on: ConnectionId, hello: PluginHello) {
-        match self.link.judge(&hello) {
-            Verdict::Adopt => self.adopt(now, newcomer(now, on, hello)),
+        let verdict = self.link.judge(&hello);
+        let claim = Claim { hello, seq: 0, tools: None };
+        match verdict {
+            Verdict::Adopt => self.adopt(now, on, claim),
             Verdict::Replace { old } => {
                 let contender = self.close_session(now, old, SessionEnd::Replaced);
-                self.adopt(now, newcomer(now, on, hello));
-                if let Some(contender) = contender {
-                    // The Editor has just spoken: whoever waited for its end need not wait.
-                    self.refuse(contender.on, ALREADY_ACTIVE);
+                self.adopt(now, on, claim);
+                if let Some((contender, _)) = contender {
+                    // The Editor has just shown that it is alive.
+                    self.refuse(contender, ALREADY_ACTIVE);
                 }
             }
             Verdict::Contest { incumbent } => {
                 self.note(Note::SessionContested { incumbent, newcomer: on });
-                self.link.contest(on, hello, now + self.limits.takeover_probe);
+                self.link.contest(on, claim, now + self.limits.takeover_probe);
                 self.ping(now, incumbent);
             }
             Verdict::ReplaceContender { old } => {
                 let until = self.link.probe_until().unwrap_or(now);
                 self.close(old, CloseCode::Normal, "replaced by a newer connection");
-                self.link.contest(on, hello, until);
+                self.link.contest(on, claim, until);
             }
             Verdict::Refuse => self.refuse(on, ALREADY_ACTIVE),
         }
@@ -100,15 +107,14 @@ impl ExecutionCoordinator {
         self.send(on, ToUnity::Ping(Ping {}));
     }
 
-    fn adopt_waiting(&mut self, now: Timestamp, contender: Option<Contender>) {
-        if let Some(contender) = contender {
-            self.adopt(now, contender);
+    fn adopt_contender(&mut self, now: Timestamp, contender: Option<(ConnectionId, Claim)>) {
+        if let Some((on, claim)) = contender {
+            self.adopt(now, on, claim);
         }
     }
 
-    fn adopt(&mut self, now: Timestamp, newcomer: Contender) {
-        let adopted = self.link.adopt(now, newcomer, &self.limits);
-        let on = adopted.on;
+    fn adopt(&mut self, now: Timestamp, on: ConnectionId, claim: Claim) {
+        let adopted = self.link.adopt(now, on, claim, &self.limits);
         self.editor.on_hello(now, adopted.state, adopted.seq);
         self.note(Note::SessionBegan { on, plugin_version: adopted.plugin_version.clone() });
         if adopted.plugin_version != self.server_version {
@@ -123,10 +129,10 @@ impl ExecutionCoordinator {
         self.resume(now, adopted.memory);
     }
 
-    /// What Unity was sent before: waits on, ends, or is asked about.
+    /// What Unity was sent before goes on, ends, or is asked about.
     fn resume(&mut self, now: Timestamp, memory: Memory) {
         if self.scheduler.kept().is_some() {
-            self.scheduler.free_lane(); // Its caller was answered; a new session starts clean.
+            self.scheduler.free_lane(); // Its caller has an answer; a new session starts clean.
         }
         if memory != Memory::Same {
             self.give_up_trip(now, Failure::memory_gone());
@@ -137,7 +143,9 @@ impl ExecutionCoordinator {
         for job in self.jobs.running() {
             match memory {
                 // It is not asked: a job of its own may have the same name.
-                Memory::AnotherEditor => self.fail_job(job, Failure::job_of_another_editor()),
+                Memory::AnotherEditor => {
+                    self.fail_job(now, job, Failure::job_of_another_editor());
+                }
                 Memory::Same | Memory::Reloaded => self.poll_soon(job),
             }
         }
@@ -165,7 +173,7 @@ impl ExecutionCoordinator {
             Err(DecodeError::BadField { request_id: Some(id), problem })
                 if self.scheduler.holds(&id) =>
             {
-                self.on_answer(now, id, UnityAnswer::Broken { problem });
+                self.on_answer(now, id, Err(problem));
                 self.count_bad_frame(now, on);
             }
             Err(
@@ -182,7 +190,7 @@ impl ExecutionCoordinator {
 
     fn on_message(&mut self, now: Timestamp, message: FromUnity) {
         match message {
-            FromUnity::Hello(_) => {} // A session has said it; another is a bad frame.
+            FromUnity::Hello(_) => {} // Handled as a bad frame.
             FromUnity::Capability(offered) => self.link.record_tools(offered.tools),
             FromUnity::EditorStatus(status) => {
                 let observed = self.editor.on_status(now, status.state, status.seq);
@@ -194,23 +202,24 @@ impl ExecutionCoordinator {
                 let observed = self.editor.on_pong(now, &pong);
                 self.on_observed(now, observed, pong.seq);
             }
-            FromUnity::Result(result) => {
-                self.on_answer(now, result.request_id, UnityAnswer::Result(result.outcome));
+            FromUnity::Result(ref result) => {
+                self.on_answer(now, result.request_id.clone(), Ok(message));
             }
-            FromUnity::SubmitJobResult(result) => {
-                self.on_answer(now, result.request_id, UnityAnswer::Accepted(result.job_id));
+            FromUnity::SubmitJobResult(ref result) => {
+                self.on_answer(now, result.request_id.clone(), Ok(message));
             }
-            FromUnity::JobStatus(status) => {
-                self.on_answer(now, status.request_id.clone(), UnityAnswer::Status(status));
+            FromUnity::JobStatus(ref status) => {
+                self.on_answer(now, status.request_id.clone(), Ok(message));
             }
-            FromUnity::CancelResult(result) => {
-                self.on_answer(now, result.request_id, UnityAnswer::Cancel(result.status));
+            FromUnity::CancelResult(ref result) => {
+                self.on_answer(now, result.request_id.clone(), Ok(message));
             }
-            FromUnity::Error(ErrorMessage { request_id: Some(id), error }) => {
-                self.on_answer(now, id, UnityAnswer::Error(error));
+            FromUnity::Error(ErrorMessage { request_id: Some(ref id), .. }) => {
+                self.on_answer(now, id.clone(), Ok(message));
             }
             FromUnity::Error(ErrorMessage { request_id: None, error }) => {
-                self.note(Note::PluginError { code: error.code, message: error.message });
+                let ErrorBody { code, message, .. } = tool_answers::error(error);
+                self.note(Note::PluginError { code, message });
             }
         }
     }
@@ -223,14 +232,14 @@ impl ExecutionCoordinator {
         }
     }
 
-    /// Unity's answer was too large to read: whoever waits for the lane must ask for less.
+    /// Unity's answer was too large to read: the caller must ask for less.
     fn on_answer_too_large(&mut self, now: Timestamp) {
         let max = self.limits.message_max_bytes;
         match self.scheduler.lane() {
             // Asking again would end the next session, and the next.
             Lane::Taken { purpose: Purpose::Status { job, .. }, .. } => {
                 let job = *job;
-                self.fail_job(job, Failure::job_too_large(max));
+                self.fail_job(now, job, Failure::job_too_large(max));
                 self.give_up_trip(now, Failure::job_too_large(max));
             }
             Lane::Taken { .. } => self.give_up_trip(now, Failure::answer_too_large(max)),
@@ -238,13 +247,13 @@ impl ExecutionCoordinator {
         }
     }
 
-    /// Gives whoever waited to take its place.
+    /// Returns the contender for its place.
     fn lose_session(
         &mut self,
         now: Timestamp,
         on: ConnectionId,
         why: SessionEnd,
-    ) -> Option<Contender> {
+    ) -> Option<(ConnectionId, Claim)> {
         self.note(Note::SessionEnded { on, why });
         let contender = self.link.lose_session(now);
         self.editor.on_session_lost();
@@ -257,20 +266,20 @@ impl ExecutionCoordinator {
         now: Timestamp,
         on: ConnectionId,
         why: SessionEnd,
-    ) -> Option<Contender> {
+    ) -> Option<(ConnectionId, Claim)> {
         let contender = self.lose_session(now, on, why);
         let (code, reason) = why.close();
         self.close(on, code, reason);
         contender
     }
 
-    /// The session is over, and whoever waits to take its place takes it.
+    /// The session is over, and a contender takes its place.
     pub(super) fn end_session(&mut self, now: Timestamp, on: ConnectionId, why: SessionEnd) {
         let contender = self.close_session(now, on, why);
-        self.adopt_waiting(now, contender);
+        self.adopt_contender(now, contender);
     }
 
-    // What is refused.
+    // Refusals.
 
     fn on_bad_frame(&mut self, now: Timestamp, on: ConnectionId, problem: &str) {
         self.note(Note::BadFrame { on, problem: problem.to_owned() });
@@ -288,7 +297,7 @@ impl ExecutionCoordinator {
         too_many
     }
 
-    /// A socket that does not become a session: told why, then closed.
+    /// A socket that does not become a session gets the reason and is closed.
     pub(super) fn refuse(&mut self, on: ConnectionId, problem: &str) {
         self.send_error(on, ErrorCode::InvalidRequest, problem.to_owned());
         self.close(on, CloseCode::Policy, "no session");
@@ -312,9 +321,4 @@ impl ExecutionCoordinator {
         };
         self.send(on, ToUnity::Error(ErrorMessage { request_id: None, error }));
     }
-}
-
-/// A socket that has said hello and nothing since.
-fn newcomer(now: Timestamp, on: ConnectionId, hello: PluginHello) -> Contender {
-    Contender { on, hello, seq: 0, tools: None, probe_until: now }
 }

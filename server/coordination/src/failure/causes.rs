@@ -1,11 +1,12 @@
-//! One constructor per cause of a failure: its code, and one sentence that tells an agent what to do.
+//! One constructor per cause of a failure: its code, what happened, whether the call ran, and what to do next.
 
 use std::time::Duration;
 
 use protocol::{ErrorBody, RequestId};
 
-use super::{ErrorCode, Failure, Guarantee, Recovery};
+use super::{Advice, ErrorCode, Failure, Guarantee, Recovery};
 use crate::ids::JobId;
+use crate::tool_answers;
 use crate::tool_catalog::Tool;
 
 impl Failure {
@@ -13,233 +14,245 @@ impl Failure {
 
     pub(crate) fn bad_client_request_id(tool: &Tool) -> Self {
         let need = if tool.requires_client_request_id { "needs" } else { "accepts" };
-        let message = format!(
-            "{} {need} a client_request_id of 1 to 128 characters out of A-Z a-z 0-9 . _ : -; correct it and call again.",
+        let what = format!(
+            "{} did not run: it {need} a client_request_id of 1 to 128 characters from A-Z a-z 0-9 . _ : -",
             tool.name
         );
-        Self::new(ErrorCode::InvalidRequest, message)
+        Self::new(ErrorCode::InvalidRequest, what, own("fix it and call again"))
     }
 
     pub(crate) fn bad_argument(tool: &Tool, problem: &str) -> Self {
-        let message = format!("{}: {problem}; correct the argument and call again.", tool.name);
-        Self::new(ErrorCode::InvalidParams, message)
+        let what = format!("{} did not run: {problem}", tool.name);
+        Self::new(ErrorCode::InvalidParams, what, own("fix the argument and call again"))
     }
 
     pub(crate) fn call_too_large(bytes: usize, max: usize) -> Self {
-        let message =
-            format!("The call takes {bytes} bytes but the limit is {max}; send shorter arguments.");
-        Self::new(ErrorCode::InvalidParams, message)
+        let what =
+            format!("The call did not run because it has {bytes} bytes and the limit is {max}");
+        Self::new(ErrorCode::InvalidParams, what, own("send shorter arguments"))
     }
 
     pub(crate) fn unknown_tool(known: &[Tool]) -> Self {
         let names: Vec<&str> = known.iter().map(|tool| tool.name).collect();
-        let message = format!("There is no such tool; use one of {}.", names.join(", "));
-        Self::new(ErrorCode::UnknownCommand, message)
+        let advice = own(&format!("use one of {}", names.join(", ")));
+        Self::new(ErrorCode::UnknownCommand, "There is no such tool, so nothing ran", advice)
     }
 
     pub fn unknown_method() -> Self {
-        let message =
-            "There is no such method; this server has tools alone: use tools/list and tools/call.";
-        Self::new(ErrorCode::UnknownCommand, message)
+        let what = "This server does not have that method, so nothing ran";
+        Self::new(ErrorCode::UnknownCommand, what, own("use tools/list and tools/call"))
     }
 
     pub fn malformed_request() -> Self {
-        let message = "The parameters of the request are malformed; correct them and ask again.";
-        Self::new(ErrorCode::InvalidParams, message)
+        let what = "The parameters of the request are malformed, so nothing ran";
+        Self::new(ErrorCode::InvalidParams, what, own("fix them and send the request again"))
     }
 
     pub(crate) fn tool_not_in_plugin(tool: &Tool) -> Self {
-        let message = format!(
-            "The Unity plugin does not offer {}; update the plugin or use another tool.",
-            tool.name
-        );
-        Self::new(ErrorCode::UnknownCommand, message)
+        let what =
+            format!("The Unity plugin does not offer {}, so the call did not run", tool.name);
+        let advice = own("ask the user to update the plugin, or use another tool");
+        Self::new(ErrorCode::UnknownCommand, what, advice)
     }
 
     pub(crate) fn queue_full(max: usize) -> Self {
-        let message = format!("{max} calls are waiting already; call again when some have ended.");
-        Self::new(ErrorCode::QueueFull, message)
+        let what = format!("{max} calls are already waiting, so this one did not run");
+        Self::new(ErrorCode::QueueFull, what, own("call again when some of them have finished"))
     }
 
     pub fn too_much_unanswered() -> Self {
-        let message =
-            "Too many or too large requests have no answer yet; call again when some have one.";
-        Self::new(ErrorCode::QueueFull, message)
+        let what = "Too many or too large requests are still unanswered, so this one did not run";
+        Self::new(ErrorCode::QueueFull, what, own("call again when some of them are answered"))
     }
 
     pub(crate) fn too_many_jobs(max: usize) -> Self {
-        let message = format!("{max} jobs are queued or running already; wait for one to end.");
-        Self::new(ErrorCode::QueueFull, message)
+        let what = format!("{max} jobs are already queued or running, so this one did not start");
+        Self::new(ErrorCode::QueueFull, what, own("wait for one of them to end, then call again"))
     }
 
     pub(crate) fn port_held(port: u16, holder: &str) -> Self {
-        let message = format!(
-            "Unity cannot reach this server because port {port} is held by {holder}; free the port or choose another, then call again."
+        let what = format!(
+            "The call did not run because Unity cannot reach this server: port {port} is held by {holder}"
         );
-        Self::new(ErrorCode::EditorNotReady, message)
+        let advice = own("ask the user to free the port or to choose another one with --port");
+        Self::new(ErrorCode::EditorNotReady, what, advice)
     }
 
     // While waiting.
 
     pub(crate) fn no_editor(wait: Duration) -> Self {
-        let message = format!(
-            "No Unity Editor was connected for {}; open the project in Unity, call get_editor_state until it is ready, then repeat.",
-            words(wait)
-        );
-        Self::new(ErrorCode::EditorNotReady, message)
+        let what =
+            format!("No Unity Editor was connected for {}, so the call did not run", words(wait));
+        let advice = own("ask the user to open the project in Unity, then call again");
+        Self::new(ErrorCode::EditorNotReady, what, advice)
     }
 
     pub(crate) fn unresponsive(overdue: RequestId) -> Self {
-        let message = format!(
-            "Unity is still busy with {overdue}, which it has not answered; look at the Editor for a dialog or a long operation, then repeat."
+        let what = format!("Unity has not finished {overdue} yet, so the call did not run");
+        let advice = own(
+            "ask the user to look in the Editor for an open dialog or a long operation, then call again",
         );
-        Self { overdue: Some(overdue), ..Self::new(ErrorCode::EditorNotReady, message) }
+        Self { overdue: Some(overdue), ..Self::new(ErrorCode::EditorNotReady, what, advice) }
     }
 
     pub(crate) fn compile_timeout(doing: &str, wait: Duration) -> Self {
-        let message = format!(
-            "Unity has been {doing} for {}; call get_editor_state until it is ready, then repeat.",
-            words(wait)
-        );
-        Self::new(ErrorCode::CompileTimeout, message)
+        let what =
+            format!("Unity was still {doing} after {}, so the call did not run", words(wait));
+        Self::new(ErrorCode::CompileTimeout, what, own("call again to go on waiting for Unity"))
     }
 
     pub fn stopping() -> Self {
-        let message =
-            "The server is stopping and has not run the call; repeat it when the server is back.";
-        Self::new(ErrorCode::EditorNotReady, message)
+        let what = "The server is stopping, so the call did not run";
+        Self::new(ErrorCode::EditorNotReady, what, own("call again when the server is back"))
     }
 
     // After the request was sent.
 
     pub(crate) fn memory_gone() -> Self {
-        let message = "Unity reloaded or restarted while it had the call and does not know it any more; look at what has changed before repeating.";
-        Self::new(ErrorCode::UnityDisconnected, message)
+        let what = "Unity reloaded or restarted while it had the call and no longer knows it, so it is unknown whether the call ran";
+        Self::new(ErrorCode::UnityDisconnected, what, Advice::CheckFirst)
     }
 
     pub fn stopped_while_running() -> Self {
-        let message = "The server stopped while Unity had the call; look at what has changed before repeating.";
-        Self::new(ErrorCode::UnityDisconnected, message)
+        let what =
+            "The server stopped while Unity had the call, so it is unknown whether the call ran";
+        Self::new(ErrorCode::UnityDisconnected, what, Advice::CheckFirst)
     }
 
-    /// The unity-mcp that the call was relayed to has not answered.
+    /// The unity-mcp to which the call was relayed has not answered.
     pub fn holder_lost() -> Self {
-        let message = "The unity-mcp that holds the port ended or fell silent while it had the call; look at what has changed before repeating.";
-        Self::new(ErrorCode::UnityDisconnected, message)
+        let what = "The unity-mcp that holds the port ended or stopped answering while it had the call, so it is unknown whether the call ran";
+        Self::new(ErrorCode::UnityDisconnected, what, Advice::CheckFirst)
     }
 
     pub(crate) fn reconnect_timeout(wait: Duration) -> Self {
-        let message = format!(
-            "Unity disconnected while it had the call and did not come back within {}; look at what has changed before repeating.",
+        let what = format!(
+            "Unity disconnected while it had the call and did not come back within {}, so it is unknown whether the call ran",
             words(wait)
         );
-        Self::new(ErrorCode::ReconnectTimeout, message)
+        Self::new(ErrorCode::ReconnectTimeout, what, Advice::CheckFirst)
     }
 
     pub(crate) fn request_timeout(wait: Duration) -> Self {
-        let message = format!(
-            "Unity has not answered within {}; it may still run the call: look at what has changed before repeating.",
-            words(wait)
-        );
-        Self::new(ErrorCode::RequestTimeout, message)
+        let what =
+            format!("Unity did not answer within {} and may still run the call", words(wait));
+        Self::new(ErrorCode::RequestTimeout, what, Advice::CheckFirst)
     }
 
     pub(crate) fn bad_answer() -> Self {
-        let message = "Unity answered in a way that could not be understood; check the version of the plugin, and look at what has changed before repeating.";
-        Self::new(ErrorCode::InvalidResponse, message)
+        let what = "Unity's answer could not be understood (is the plugin of another version?), so it is unknown whether the call ran";
+        Self::new(ErrorCode::InvalidResponse, what, Advice::CheckFirst)
     }
 
     pub(crate) fn answer_too_large(max: usize) -> Self {
-        let message = format!(
-            "Unity's answer was larger than {max} bytes; ask for less, for example fewer entries or no stack traces."
+        let what = format!(
+            "Unity's answer was larger than {max} bytes and was dropped, so it is unknown how the call ended"
         );
-        Self { recovery: Recovery::FixTheCall, ..Self::new(ErrorCode::InvalidResponse, message) }
+        let advice = own("ask for less, for example for fewer entries or no stack traces");
+        let failure = Self::new(ErrorCode::InvalidResponse, what, advice);
+        Self { recovery: Recovery::FixTheCall, ..failure }
     }
 
     pub(crate) fn job_too_large(max: usize) -> Self {
-        let message = format!(
-            "Unity's report of the job was larger than {max} bytes; run fewer tests at a time with a filter."
+        let what = format!(
+            "Unity's report on the job was larger than {max} bytes and was dropped, so it is unknown how the job ended"
         );
-        Self { recovery: Recovery::FixTheCall, ..Self::new(ErrorCode::InvalidResponse, message) }
+        let advice = own("start a smaller job, for example with a filter");
+        let failure = Self::new(ErrorCode::InvalidResponse, what, advice);
+        Self { recovery: Recovery::FixTheCall, ..failure }
     }
 
     /// It ran in Unity and failed there.
     pub(crate) fn unity_execution(unity: ErrorBody) -> Self {
-        let message = "The call ran in Unity and failed there; details.unity says why: mend that before repeating.";
-        Self { unity: Some(Box::new(unity)), ..Self::new(ErrorCode::UnityExecution, message) }
+        let advice = own("see details.unity for the cause and fix it before you call again");
+        let what = "The call ran in Unity and failed there";
+        Self::new(ErrorCode::UnityExecution, what, advice).with_unity(unity)
     }
 
-    /// Unity answered with an `error`: what that promises depends on the code alone.
+    /// Unity answered with an `error`. Its code alone decides what is guaranteed.
     pub(crate) fn refused(unity: ErrorBody) -> Self {
         let code = ErrorCode::named(&unity.code).unwrap_or(ErrorCode::UnityExecution);
         if code == ErrorCode::UnityExecution {
             return Self::unity_execution(unity);
         }
         let failure = if code.refuses_before_running() {
-            let message = "Unity refused the call before running it; details.unity says why: correct that, then call again.";
-            Self::new(code, message)
+            let advice = own("see details.unity for the cause, fix it and call again");
+            Self::new(code, "Unity refused the call before running it", advice)
         } else {
-            let message = "Unity answered with an error, which details.unity shows, and may have run the call; look at what has changed before repeating.";
-            Self::new(code, message).unknown()
+            let what = "Unity answered with an error (see details.unity), so it is unknown whether the call ran";
+            Self::new(code, what, Advice::CheckFirst).unknown()
         };
-        Self { unity: Some(Box::new(unity)), ..failure }
+        failure.with_unity(unity)
     }
 
-    /// Something inside this server broke after the request was sent.
+    /// This server failed after the request was sent.
     pub fn broken_after_sending() -> Self {
-        let message = "The server failed while Unity had the call; look at what has changed before repeating.";
-        Self::new(ErrorCode::InvalidResponse, message)
+        let what =
+            "The server failed while Unity had the call, so it is unknown whether the call ran";
+        Self::new(ErrorCode::InvalidResponse, what, Advice::CheckFirst)
     }
 
-    /// Something inside this server broke, and nothing was sent.
+    /// This server failed, and nothing was sent.
     pub(crate) fn broken_before_sending() -> Self {
+        let what = "The server failed before it sent the call to Unity, so the call did not run";
         Self {
             guarantee: Guarantee::NotExecuted,
             retryable: true,
             recovery: Recovery::Retry,
-            ..Self::new(
-                ErrorCode::UnityExecution,
-                "The server failed before the call was sent to Unity; call again.",
-            )
+            ..Self::new(ErrorCode::UnityExecution, what, own("call again"))
         }
     }
 
     // Jobs.
 
     pub(crate) fn no_such_job() -> Self {
-        let message = "There is no such job; use the job_id that run_tests gave since the server's last start, or run the tests again.";
-        Self::new(ErrorCode::JobNotFound, message)
+        let advice =
+            own("use a job_id that this server gave since it started, or start the job again");
+        Self::new(ErrorCode::JobNotFound, "There is no such job", advice)
     }
 
     pub(crate) fn job_forgotten(unity: ErrorBody) -> Self {
-        let message = "Unity does not know the job any more, so nobody can say how it ended; look at the Editor, then run the tests again.";
-        let failure = Self::new(ErrorCode::JobNotFound, message).unknown();
-        Self { unity: Some(Box::new(unity)), ..failure }
+        let what = "Unity no longer knows this job, so it is unknown how it ended";
+        let advice = own("check the Editor, then start the job again");
+        Self::new(ErrorCode::JobNotFound, what, advice).unknown().with_unity(unity)
     }
 
     pub(crate) fn job_of_another_editor() -> Self {
-        let message = "The Editor that ran the job has ended or was replaced by another, so nobody can say how the job ended; look at the Editor, then run the tests again.";
-        Self::new(ErrorCode::JobNotFound, message).unknown()
+        let what = "The Editor that ran this job has closed or was replaced by another one, so it is unknown how the job ended";
+        let advice = own("check the Editor, then start the job again");
+        Self::new(ErrorCode::JobNotFound, what, advice).unknown()
     }
 
-    /// An accepted job ended with an error: it was accepted, so nobody can say that it never ran.
+    /// Unity accepted the job and then reported an error, so it may have run.
     pub(crate) fn job_error(unity: ErrorBody) -> Self {
         let failure = Self::refused(unity);
         if failure.guarantee == Guarantee::NotExecuted { failure.unknown() } else { failure }
     }
 
     pub(crate) fn cancel_not_supported() -> Self {
-        let message = "Only jobs can be cancelled; use the job_id that run_tests gave.";
-        Self::new(ErrorCode::CancelNotSupported, message)
+        let what = "Only jobs can be cancelled, so nothing was cancelled";
+        Self::new(ErrorCode::CancelNotSupported, what, own("use the job_id of a job"))
     }
 
     pub(crate) fn cancel_rejected(job: JobId, unity: Option<ErrorBody>) -> Self {
-        let message = format!("Unity refused to cancel {job}; wait for it to end.");
-        Self { unity: unity.map(Box::new), ..Self::new(ErrorCode::CancelRejected, message) }
+        let what = format!("Unity refused to cancel {job}, so it goes on");
+        let failure = Self::new(ErrorCode::CancelRejected, what, own("wait for it to end"));
+        match unity {
+            Some(unity) => failure.with_unity(unity),
+            None => failure,
+        }
+    }
+
+    fn with_unity(self, unity: ErrorBody) -> Self {
+        Self { unity: Some(Box::new(tool_answers::error(unity))), ..self }
     }
 }
 
-/// A duration as people say it.
+fn own(advice: &str) -> Advice {
+    Advice::Own(advice.to_owned())
+}
+
+/// A duration for a reader.
 fn words(wait: Duration) -> String {
     let millis = wait.as_millis();
     match (millis / 1_000, millis % 1_000) {

@@ -1,6 +1,6 @@
-//! ConnectionStore: every socket of `/unity`, and which of them is the Editor.
+//! ConnectionStore: every socket of `/unity`, and what each of them is.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeMap;
 
 use protocol::{OfferedTool, PluginHello};
 
@@ -8,124 +8,129 @@ use crate::heartbeat::Heartbeat;
 use crate::ids::ConnectionId;
 use crate::time::Timestamp;
 
+/// The life of a socket: `Pending`, then `Session` (perhaps as a `Contender` first), then `Closing`.
 #[derive(Debug)]
-pub(crate) struct ConnectionStore {
-    /// Sockets without a hello, oldest first.
-    pub(crate) pending: VecDeque<Pending>,
-    pub(crate) link: Link,
-    /// Sockets that were told to close and have not yet.
-    closing: BTreeSet<ConnectionId>,
+pub(crate) enum Socket {
+    /// It has not said hello.
+    Pending { opened_at: Timestamp },
+    /// It has said hello, and waits while the session is probed.
+    Contender(Box<Contender>),
+    /// It is the Editor. There is at most one.
+    Session(Box<Session>),
+    /// It was told to close. What it still sends is ignored.
+    Closing,
 }
 
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Pending {
-    pub(crate) on: ConnectionId,
-    pub(crate) opened_at: Timestamp,
-}
-
-/// Whether there is an Editor.
+/// What a socket has said since it was opened.
 #[derive(Debug)]
-pub(crate) enum Link {
-    /// It never came, or its window has closed: nothing is held for it.
-    Absent,
-    /// It left; what it was sent is held until the window closes.
-    Lost {
-        since: Timestamp,
-    },
-    Up(Box<Session>),
-}
-
-/// The one Editor.
-#[derive(Debug)]
-pub(crate) struct Session {
-    pub(crate) on: ConnectionId,
+pub(crate) struct Claim {
     pub(crate) hello: PluginHello,
-    pub(crate) heartbeat: Heartbeat,
-    /// In a row.
-    pub(crate) bad_frames: u32,
-    /// A newcomer that waits while this session is probed.
-    pub(crate) contender: Option<Contender>,
+    /// Of its last status.
+    pub(crate) seq: u64,
+    pub(crate) tools: Option<Vec<OfferedTool>>,
 }
 
 #[derive(Debug)]
 pub(crate) struct Contender {
-    pub(crate) on: ConnectionId,
-    pub(crate) hello: PluginHello,
-    /// Of its own statuses since the hello.
-    pub(crate) seq: u64,
-    pub(crate) tools: Option<Vec<OfferedTool>>,
+    pub(crate) claim: Claim,
     pub(crate) probe_until: Timestamp,
 }
 
-/// What a socket is to us.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
-    Pending,
-    Session,
-    Contender,
-    /// Told to close, or never seen.
-    Gone,
+#[derive(Debug)]
+pub(crate) struct Session {
+    pub(crate) hello: PluginHello,
+    pub(crate) heartbeat: Heartbeat,
+    /// In a row.
+    pub(crate) bad_frames: u32,
+}
+
+/// The shell limits how many sockets there are; the core limits the pending ones.
+#[derive(Debug, Default)]
+pub(crate) struct ConnectionStore {
+    sockets: BTreeMap<ConnectionId, Socket>,
+    /// Since when the Editor is away, as long as what it was sent is held for it.
+    lost_since: Option<Timestamp>,
 }
 
 impl ConnectionStore {
-    pub(crate) fn new() -> Self {
-        Self { pending: VecDeque::new(), link: Link::Absent, closing: BTreeSet::new() }
+    pub(crate) fn get(&self, on: ConnectionId) -> Option<&Socket> {
+        self.sockets.get(&on)
     }
 
-    pub(crate) fn session(&self) -> Option<&Session> {
-        match &self.link {
-            Link::Up(session) => Some(session),
-            Link::Absent | Link::Lost { .. } => None,
-        }
+    pub(crate) fn set(&mut self, on: ConnectionId, socket: Socket) {
+        self.sockets.insert(on, socket);
     }
 
-    pub(crate) fn session_mut(&mut self) -> Option<&mut Session> {
-        match &mut self.link {
-            Link::Up(session) => Some(session),
-            Link::Absent | Link::Lost { .. } => None,
-        }
-    }
-
-    pub(crate) fn contender(&self) -> Option<&Contender> {
-        self.session().and_then(|session| session.contender.as_ref())
-    }
-
-    pub(crate) fn role(&self, on: ConnectionId) -> Role {
-        if self.session().is_some_and(|session| session.on == on) {
-            Role::Session
-        } else if self.contender().is_some_and(|contender| contender.on == on) {
-            Role::Contender
-        } else if self.pending.iter().any(|pending| pending.on == on) {
-            Role::Pending
-        } else {
-            Role::Gone
-        }
-    }
-
-    /// Takes a socket out of its role; a session is lost instead.
     pub(crate) fn remove(&mut self, on: ConnectionId) {
-        debug_assert!(self.role(on) != Role::Session, "a session is lost, not removed");
-        self.pending.retain(|pending| pending.on != on);
-        if let Some(session) = self.session_mut() {
-            session.contender.take_if(|contender| contender.on == on);
+        self.sockets.remove(&on);
+    }
+
+    pub(crate) fn session(&self) -> Option<(ConnectionId, &Session)> {
+        self.sockets.iter().find_map(|(on, socket)| match socket {
+            Socket::Session(session) => Some((*on, session.as_ref())),
+            Socket::Pending { .. } | Socket::Contender(_) | Socket::Closing => None,
+        })
+    }
+
+    pub(crate) fn update_session<T>(
+        &mut self,
+        change: impl FnOnce(&mut Session) -> T,
+    ) -> Option<T> {
+        self.sockets
+            .values_mut()
+            .find_map(|socket| match socket {
+                Socket::Session(session) => Some(session.as_mut()),
+                Socket::Pending { .. } | Socket::Contender(_) | Socket::Closing => None,
+            })
+            .map(change)
+    }
+
+    pub(crate) fn contender(&self) -> Option<(ConnectionId, &Contender)> {
+        self.sockets.iter().find_map(|(on, socket)| match socket {
+            Socket::Contender(contender) => Some((*on, contender.as_ref())),
+            Socket::Pending { .. } | Socket::Session(_) | Socket::Closing => None,
+        })
+    }
+
+    pub(crate) fn update_claim(&mut self, on: ConnectionId, change: impl FnOnce(&mut Claim)) {
+        if let Some(Socket::Contender(contender)) = self.sockets.get_mut(&on) {
+            change(&mut contender.claim);
         }
-        self.closing.remove(&on);
     }
 
-    pub(crate) fn mark_closing(&mut self, on: ConnectionId) {
-        self.remove(on);
-        self.closing.insert(on);
+    /// The contender leaves its place, with what it has said.
+    pub(crate) fn take_contender(&mut self) -> Option<(ConnectionId, Claim)> {
+        let on = self.contender().map(|(on, _)| on)?;
+        match self.sockets.remove(&on) {
+            Some(Socket::Contender(contender)) => Some((on, contender.claim)),
+            Some(Socket::Pending { .. } | Socket::Session(_) | Socket::Closing) | None => None,
+        }
     }
 
-    /// Every socket that has a role.
+    /// How many are pending, and the oldest of them.
+    pub(crate) fn pending(&self) -> (usize, Option<(ConnectionId, Timestamp)>) {
+        let pending = self.sockets.iter().filter_map(|(on, socket)| match socket {
+            Socket::Pending { opened_at } => Some((*on, *opened_at)),
+            Socket::Contender(_) | Socket::Session(_) | Socket::Closing => None,
+        });
+        (pending.clone().count(), pending.min_by_key(|(_, opened_at)| *opened_at))
+    }
+
+    /// Every socket that was not told to close.
     pub(crate) fn in_use(&self) -> Vec<ConnectionId> {
-        let session = self.session().map(|session| session.on);
-        let contender = self.contender().map(|contender| contender.on);
-        let pending = self.pending.iter().map(|pending| pending.on);
-        session.into_iter().chain(contender).chain(pending).collect()
+        let is_open = |socket: &Socket| !matches!(socket, Socket::Closing);
+        self.sockets.iter().filter(|(_, socket)| is_open(socket)).map(|(on, _)| *on).collect()
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.in_use().is_empty() && self.closing.is_empty()
+        self.sockets.is_empty()
+    }
+
+    pub(crate) fn lost_since(&self) -> Option<Timestamp> {
+        self.lost_since
+    }
+
+    pub(crate) fn set_lost_since(&mut self, since: Option<Timestamp>) {
+        self.lost_since = since;
     }
 }

@@ -1,39 +1,44 @@
-//! JobStore: the jobs that live, and the last ones that ended.
+//! JobStore: the jobs that have not ended, and the last ones that ended.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::time::Duration;
 
 use protocol::{JobState, Json, Progress, RequestId, ToUnity, UnityJobId};
 
 use super::queue::Ticket;
 use crate::failure::Failure;
 use crate::ids::{CallId, JobId};
+use crate::request_validator::ValidCall;
 use crate::time::{JobTimes, Timestamp};
-use crate::tool_catalog::Tool;
 
 #[derive(Debug)]
 pub(crate) struct Job {
-    pub(crate) tool: &'static Tool,
+    pub(crate) asked: ValidCall,
     /// Of its submission.
     pub(crate) request_id: RequestId,
-    /// Its place in the line, and since when it is there.
+    /// Its place in the line, and since when it has it.
     pub(crate) ticket: Ticket,
     pub(crate) arrived: Timestamp,
     pub(crate) times: JobTimes,
-    pub(crate) timeout: Duration,
     pub(crate) phase: JobPhase,
     pub(crate) cancel: Option<Cancel>,
-    /// Calls parked on it.
-    pub(crate) waiters: Vec<CallId>,
+    pub(crate) waiters: Vec<Waiter>,
+}
+
+/// A call that is parked on a job.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waiter {
+    pub(crate) call: CallId,
+    /// It waits for the end of the job, not just for a change.
+    pub(crate) for_end: bool,
 }
 
 #[derive(Debug)]
 pub(crate) enum JobPhase {
-    /// In line: Unity has never heard of it.
+    /// In line. Nothing was sent to Unity.
     Queued {
         frame: ToUnity,
     },
-    /// Its submission is with Unity, which has not said yes. Shown as `running`.
+    /// Its submission is with Unity, which has not answered. Shown as `running`.
     Submitting,
     Running(RunningJob),
     Ended(Ending),
@@ -47,12 +52,12 @@ pub(crate) struct RunningJob {
     pub(crate) deadline: JobDeadline,
 }
 
-/// What became of the wish to cancel a job.
+/// What became of a request to cancel a job.
 #[derive(Debug)]
 pub(crate) enum Cancel {
     /// Unity is owed a cancel, or has it and has not refused.
     UnderWay,
-    /// Unity was sent one, but nobody knows whether it heard.
+    /// Unity was sent one and did not answer.
     Unanswered,
     Rejected(Failure),
 }
@@ -71,7 +76,7 @@ pub(crate) enum Poll {
 pub(crate) enum JobDeadline {
     /// Its `timeout_ms`.
     Limit(Timestamp),
-    /// The limit has passed; what is asked since then has until then.
+    /// The limit has passed. A question that was sent after `since` has until `until`.
     LastQuestion { since: Timestamp, until: Timestamp },
 }
 
@@ -119,19 +124,9 @@ pub(crate) struct JobStore {
     /// In the order in which they ended.
     ended: VecDeque<JobId>,
     wake: BTreeSet<(Timestamp, JobId)>,
-    /// The moment of the event that is being handled.
-    now: Timestamp,
 }
 
 impl JobStore {
-    pub(crate) fn set_now(&mut self, now: Timestamp) {
-        self.now = now;
-    }
-
-    pub(crate) fn now(&self) -> Timestamp {
-        self.now
-    }
-
     pub(crate) fn insert(&mut self, id: JobId, job: Job) {
         self.active.insert(id);
         self.jobs.insert(id, job);
@@ -147,11 +142,7 @@ impl JobStore {
         if let Some(at) = job.wake_at() {
             self.wake.remove(&(at, id));
         }
-        let shown = (job.state(), job.progress().cloned());
         let changed = change(job);
-        if (job.state(), job.progress()) != (shown.0, shown.1.as_ref()) {
-            job.times.changed = self.now;
-        }
         if let Some(at) = job.wake_at() {
             self.wake.insert((at, id));
         }

@@ -1,29 +1,27 @@
 //! RequestStore: every call that has not been answered.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 
 use protocol::{JobState, RequestId, ToUnity};
 
 use super::queue::Ticket;
 use crate::ids::{CallId, JobId};
+use crate::request_validator::{Request, ValidCall};
 use crate::time::Timestamp;
-use crate::tool_catalog::{Kind, Tool};
 
 #[derive(Debug)]
 pub(crate) struct Call {
     pub(crate) request_id: RequestId,
-    pub(crate) tool: &'static Tool,
+    pub(crate) asked: ValidCall,
     pub(crate) ticket: Ticket,
     pub(crate) arrived: Timestamp,
-    pub(crate) timeout: Duration,
     pub(crate) progress_at: Option<Timestamp>,
     pub(crate) phase: Phase,
 }
 
 #[derive(Debug)]
 pub(crate) enum Phase {
-    /// In line. Whether that is waiting or queued depends on the Editor alone.
+    /// In line. The Editor alone decides whether that means waiting or queued.
     InLine(Work),
     /// Its request is with Unity. The frame is gone: it cannot be sent again.
     InLane,
@@ -31,24 +29,35 @@ pub(crate) enum Phase {
     Parked { job: JobId, until: Timestamp },
 }
 
+/// What is left to do for a call in line.
 #[derive(Debug)]
 pub(crate) enum Work {
-    Execute {
-        frame: ToUnity,
-    },
-    RunJob {
-        frame: ToUnity,
-        wait_until: Timestamp,
-    },
-    /// `known`: the state of the job when the call came; a change since then is news.
-    JobStatus {
-        job_id: String,
-        wait_until: Timestamp,
-        known: Option<JobState>,
-    },
-    CancelJob {
-        job_id: String,
-    },
+    /// Send this frame. It moves out when it is sent, so it cannot be sent twice.
+    Send(ToUnity),
+    /// Look at a job. `known` was its state when the call came; a change since then is news.
+    Control { known: Option<JobState> },
+}
+
+impl Call {
+    /// Its caller started a job, and waits for the end of it.
+    pub(crate) fn starts_job(&self) -> bool {
+        matches!(self.asked.request, Request::RunJob { .. })
+    }
+
+    /// Until when its caller wants to wait for a job.
+    pub(crate) fn wait_until(&self) -> Timestamp {
+        match self.asked.request {
+            Request::RunJob { wait, .. } | Request::JobStatus { wait, .. } => self.arrived + wait,
+            Request::EditorState | Request::Execute { .. } | Request::CancelJob { .. } => {
+                self.arrived
+            }
+        }
+    }
+
+    /// It becomes a job as soon as the Editor is ready.
+    fn is_unaccepted(&self) -> bool {
+        self.starts_job() && matches!(self.phase, Phase::InLine(_))
+    }
 }
 
 #[derive(Debug, Default)]
@@ -57,26 +66,19 @@ pub(crate) struct RequestStore {
     parked: BTreeSet<(Timestamp, CallId)>,
     parked_control: usize,
     progress: BTreeSet<(Timestamp, CallId)>,
-    /// Calls in line that become jobs as soon as the Editor is ready.
     unaccepted: usize,
 }
 
 impl RequestStore {
     pub(crate) fn insert(&mut self, id: CallId, call: Call) {
-        if let Some(at) = call.progress_at {
-            self.progress.insert((at, id));
-        }
-        self.count(id, &call.phase, call.tool, true);
+        self.count(id, &call, true);
         let before = self.calls.insert(id, call);
         debug_assert!(before.is_none(), "a call id is used once");
     }
 
     pub(crate) fn remove(&mut self, id: CallId) -> Option<Call> {
         let call = self.calls.remove(&id)?;
-        if let Some(at) = call.progress_at {
-            self.progress.remove(&(at, id));
-        }
-        self.count(id, &call.phase, call.tool, false);
+        self.count(id, &call, false);
         Some(call)
     }
 
@@ -85,51 +87,49 @@ impl RequestStore {
     }
 
     pub(crate) fn set_phase(&mut self, id: CallId, phase: Phase) {
-        if let Some(mut call) = self.remove(id) {
-            call.phase = phase;
-            self.insert(id, call);
-        }
+        self.update(id, |call| call.phase = phase);
     }
 
     pub(crate) fn set_progress(&mut self, id: CallId, at: Timestamp) {
-        if let Some(mut call) = self.remove(id) {
-            call.progress_at = Some(at);
-            self.insert(id, call);
-        }
+        self.update(id, |call| call.progress_at = Some(at));
     }
 
     /// Takes the work out of a call in line and marks it as being with Unity.
     pub(crate) fn take_work(&mut self, id: CallId) -> Option<Work> {
-        let mut call = self.remove(id)?;
-        let work = match std::mem::replace(&mut call.phase, Phase::InLane) {
+        self.update(id, |call| match std::mem::replace(&mut call.phase, Phase::InLane) {
             Phase::InLine(work) => Some(work),
             phase @ (Phase::InLane | Phase::Parked { .. }) => {
                 call.phase = phase;
                 None
             }
-        };
-        self.insert(id, call);
-        work
+        })?
     }
 
-    fn count(&mut self, id: CallId, phase: &Phase, tool: &Tool, enters: bool) {
+    fn update<T>(&mut self, id: CallId, change: impl FnOnce(&mut Call) -> T) -> Option<T> {
+        let mut call = self.remove(id)?;
+        let changed = change(&mut call);
+        self.insert(id, call);
+        Some(changed)
+    }
+
+    /// Keeps what is derived from the calls.
+    fn count(&mut self, id: CallId, call: &Call, enters: bool) {
         let step = |count: &mut usize| *count = if enters { *count + 1 } else { *count - 1 };
-        match phase {
-            Phase::InLine(Work::RunJob { .. }) => step(&mut self.unaccepted),
-            Phase::Parked { until, .. } => {
-                if enters {
-                    self.parked.insert((*until, id));
-                } else {
-                    self.parked.remove(&(*until, id));
-                }
-                if tool.kind == Kind::Control {
-                    step(&mut self.parked_control);
-                }
+        let note = |set: &mut BTreeSet<_>, at| match enters {
+            true => set.insert((at, id)),
+            false => set.remove(&(at, id)),
+        };
+        if let Some(at) = call.progress_at {
+            note(&mut self.progress, at);
+        }
+        if call.is_unaccepted() {
+            step(&mut self.unaccepted);
+        }
+        if let Phase::Parked { until, .. } = call.phase {
+            note(&mut self.parked, until);
+            if !call.asked.request.needs_unity() {
+                step(&mut self.parked_control);
             }
-            Phase::InLine(
-                Work::Execute { .. } | Work::JobStatus { .. } | Work::CancelJob { .. },
-            )
-            | Phase::InLane => {}
         }
     }
 
@@ -137,8 +137,12 @@ impl RequestStore {
         self.calls.keys().copied().collect()
     }
 
-    pub(crate) fn unaccepted(&self) -> usize {
-        self.unaccepted
+    /// Those of `ids` that become jobs as soon as the Editor is ready.
+    pub(crate) fn unaccepted(&self, ids: impl Iterator<Item = CallId>) -> Vec<CallId> {
+        if self.unaccepted == 0 {
+            return Vec::new();
+        }
+        ids.filter(|id| self.get(*id).is_some_and(Call::is_unaccepted)).collect()
     }
 
     pub(crate) fn parked_control(&self) -> usize {

@@ -255,11 +255,11 @@ fn only_a_job_can_be_cancelled() {
         show messages
         0 ready 1
         1 call 1 cancel_job {"job_id":"req-t-1"}
-        -> 1 call 1 ERR_CANCEL_NOT_SUPPORTED not_executed final fix_the_call "Only jobs can be cancelled; use the job_id that run_tests gave."
+        -> 1 call 1 ERR_CANCEL_NOT_SUPPORTED not_executed final fix_the_call "Only jobs can be cancelled, so nothing was cancelled; use the job_id of a job."
         2 call 2 cancel_job {"job_id":"job-t-1"}
-        -> 2 call 2 ERR_JOB_NOT_FOUND not_executed final fix_the_call "There is no such job; use the job_id that run_tests gave since the server's last start, or run the tests again."
+        -> 2 call 2 ERR_JOB_NOT_FOUND not_executed final fix_the_call "There is no such job; use a job_id that this server gave since it started, or start the job again."
         3 call 3 cancel_job {"job_id":"whatever"}
-        -> 3 call 3 ERR_JOB_NOT_FOUND not_executed final fix_the_call "There is no such job; use the job_id that run_tests gave since the server's last start, or run the tests again."
+        -> 3 call 3 ERR_JOB_NOT_FOUND not_executed final fix_the_call "There is no such job; use a job_id that this server gave since it started, or start the job again."
     "#,
     );
 }

@@ -44,7 +44,7 @@ fn the_catalogue_is_the_contracts() {
 
 #[test]
 fn every_default_is_one_that_the_validator_accepts() {
-    for tool in &TOOLS {
+    for tool in TOOLS {
         assert!(tool.default_timeout_ms <= tool.max_timeout_ms, "{}", tool.name);
         for parameter in tool.parameters {
             let default = match parameter.need {
@@ -81,7 +81,7 @@ fn the_documents_made_from_the_tables_are_current() {
         .collect();
     let tools = format!(
         "# Tools\n\n\
-         Made from the catalogue (`server/src/coordination/tool_catalog.rs`) by a test.\n\n\
+         Made from the catalogue (`server/coordination/src/tool_catalog.rs`) by a test.\n\n\
          | name | kind | mode | cancel | default ms | max ms | client_request_id | retryable |\n\
          |---|---|---|---|---:|---:|---|---|\n{}\n\n\
          Every tool also takes `timeout_ms` (1 to its maximum) and `client_request_id` (1 to 128 \
@@ -106,19 +106,34 @@ fn the_documents_made_from_the_tables_are_current() {
         .collect();
     let errors = format!(
         "# Errors\n\n\
-         Made from the table (`server/src/coordination/failure.rs`) by a test.\n\n\
+         Made from the table (`server/coordination/src/failure.rs`) by a test.\n\n\
          | code | retryable | execution_guarantee | recovery_action | when |\n|---|---|---|---|---|\n\
          {rows}\n\
-         After `unknown` a call may be repeated only if its tool does no harm when run twice: then \
-         `retryable` is true and the\nrecovery is `retry`. An `error` of the plugin keeps its code; \
-         with a code that does not refuse before running it is\n`unknown`. What Unity said is in \
-         `details.unity`, never in `message`.\n"
+         After `unknown`, repeat a call only if its tool does no harm when it runs twice. Then \
+         `retryable` is true and the\nrecovery is `retry`. An `error` from the plugin keeps its code. \
+         Unless the code means that the plugin refused the call\nbefore running it, the guarantee is \
+         `unknown`. What Unity said is in `details.unity`, never in `message`.\n"
     );
     current("docs/ERRORS.md", &errors);
 }
 
+#[test]
+fn the_tool_table_of_the_readme_is_current_with_the_documents() {
+    let rows = TOOLS.iter().map(|tool| format!("| `{}` | {} |\n", tool.name, tool.summary));
+    let table = format!("| tool | what it does |\n|---|---|\n{}", rows.collect::<String>());
+    let readme = std::fs::read_to_string(file("README.md")).unwrap();
+    let (before, rest) = readme.split_once("<!-- tools:begin -->\n").unwrap();
+    let (_, after) = rest.split_once("<!-- tools:end -->").unwrap();
+    let expected = format!("{before}<!-- tools:begin -->\n{table}<!-- tools:end -->{after}");
+    current("README.md", &expected);
+}
+
+fn file(path: &str) -> String {
+    format!("{}/../../{path}", env!("CARGO_MANIFEST_DIR"))
+}
+
 fn current(path: &str, expected: &str) {
-    let file = format!("{}/../../{path}", env!("CARGO_MANIFEST_DIR"));
+    let file = file(path);
     if std::env::var_os("BLESS").is_some() {
         std::fs::write(&file, expected).unwrap();
     }

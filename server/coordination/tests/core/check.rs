@@ -230,7 +230,7 @@ impl World {
                 format!("call {} ok {}", call.0, answer_text(answer))
             }
             Effect::Reply { call, outcome: Err(failure), .. } => {
-                let message = self.show_messages.then(|| format!(" \"{}\"", failure.message));
+                let message = self.show_messages.then(|| format!(" \"{}\"", failure.message()));
                 format!("call {} {}{}", call.0, failure_text(failure), message.unwrap_or_default())
             }
             Effect::Progress { call, report } => {
@@ -275,7 +275,9 @@ fn frame_text(frame: &ToUnity) -> String {
         ToUnity::Hello(hello) => format!("hello {}", hello.server_version),
         ToUnity::Capability(capability) => {
             let names: Vec<&str> = capability.tools.iter().map(|tool| tool.name.as_str()).collect();
-            format!("capability {}", names.join(" "))
+            let all: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
+            let shown = if names == all { "the catalogue".to_owned() } else { names.join(" ") };
+            format!("capability {shown}")
         }
         ToUnity::Ping(_) => "ping".to_owned(),
         ToUnity::Execute(execute) => format!(

@@ -29,7 +29,7 @@ fn a_running_call_whose_unity_does_not_come_back_in_time_is_unknown() {
         100 close 1
         -> 100 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         2600 ready 2
-        -> 2600 call 1 ERR_RECONNECT_TIMEOUT unknown retryable retry "Unity disconnected while it had the call and did not come back within 2.5 s; it is safe to repeat the call."
+        -> 2600 call 1 ERR_RECONNECT_TIMEOUT unknown retryable retry "Unity disconnected while it had the call and did not come back within 2.5 s, so it is unknown whether the call ran; it is safe to call again."
         2700 console 2 req-t-1
         -> 2700 note AnswerDropped { request_id: RequestId("req-t-1") }
     "#,
@@ -106,7 +106,7 @@ fn another_plugin_session_means_that_the_call_is_forgotten() {
         100 close 1
         -> 100 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         200 ready 2 {"plugin_session_id":"b"}
-        -> 200 call 1 ERR_UNITY_DISCONNECTED unknown retryable retry "Unity reloaded or restarted while it had the call and does not know it any more; it is safe to repeat the call."
+        -> 200 call 1 ERR_UNITY_DISCONNECTED unknown retryable retry "Unity reloaded or restarted while it had the call and no longer knows it, so it is unknown whether the call ran; it is safe to call again."
         -> 200 unity 2 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
         300 console 2 req-t-1
         -> 300 note AnswerDropped { request_id: RequestId("req-t-1") }

@@ -151,11 +151,11 @@ fn with_the_port_in_other_hands_calls_for_unity_fail_and_name_the_holder() {
         show messages
         0 held
         1 call 1 read_console
-        -> 1 call 1 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor "Unity cannot reach this server because port 8091 is held by a stranger; free the port or choose another, then call again."
+        -> 1 call 1 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor "The call did not run because Unity cannot reach this server: port 8091 is held by a stranger; ask the user to free the port or to choose another one with --port."
         2 call 2 get_editor_state
         -> 2 call 2 ok server=Booting editor=None connected=false seq=None waiting=Some(Disconnected) queue=0 running=None plugin=None
         3 call 3 get_job_status {"job_id":"job-t-1"}
-        -> 3 call 3 ERR_JOB_NOT_FOUND not_executed final fix_the_call "There is no such job; use the job_id that run_tests gave since the server's last start, or run the tests again."
+        -> 3 call 3 ERR_JOB_NOT_FOUND not_executed final fix_the_call "There is no such job; use a job_id that this server gave since it started, or start the job again."
         4 bound
         5 call 4 read_console
         6 ready 1
@@ -172,8 +172,8 @@ fn calls_that_wait_when_the_port_turns_out_to_be_held_are_told_who_holds_it() {
         0 call 1 read_console
         1 call 2 run_tests
         2 held
-        -> 2 call 1 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor "Unity cannot reach this server because port 8091 is held by a stranger; free the port or choose another, then call again."
-        -> 2 call 2 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor "Unity cannot reach this server because port 8091 is held by a stranger; free the port or choose another, then call again."
+        -> 2 call 1 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor "The call did not run because Unity cannot reach this server: port 8091 is held by a stranger; ask the user to free the port or to choose another one with --port."
+        -> 2 call 2 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor "The call did not run because Unity cannot reach this server: port 8091 is held by a stranger; ask the user to free the port or to choose another one with --port."
     "#,
     );
 }

@@ -68,7 +68,7 @@ fn a_bad_field_in_the_answer_ends_the_call_and_frees_the_lane() {
         2 call 2 read_console
         3 unity 1 result {"request_id":"req-t-1","status":"maybe"}
         -> 3 note BadAnswer { request_id: RequestId("req-t-1"), problem: "result: unknown variant `maybe`, expected `ok` or `error`" }
-        -> 3 call 1 ERR_INVALID_RESPONSE unknown retryable retry "Unity answered in a way that could not be understood; check the version of the plugin, and it is safe to repeat the call."
+        -> 3 call 1 ERR_INVALID_RESPONSE unknown retryable retry "Unity's answer could not be understood (is the plugin of another version?), so it is unknown whether the call ran; it is safe to call again."
         -> 3 unity 1 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
         4 console 1 req-t-1
         -> 4 note AnswerDropped { request_id: RequestId("req-t-1") }
@@ -120,7 +120,7 @@ fn an_answer_that_is_not_what_the_tool_gives_is_nonsense() {
         5 call 3 read_console
         -> 5 unity 1 execute req-t-3 read_console {"max_entries":200,"stack_traces":true} timeout=10000
         6 unity 1 result {"request_id":"req-t-3","status":"ok","result":{"entries":[{"type":"log","message":"hi","stack_trace":null,"new":1}],"count":1,"truncated":false}}
-        -> 6 call 3 ok {"count":1,"entries":[{"message":"hi","new":1,"stack_trace":null,"type":"log"}],"truncated":false}
+        -> 6 call 3 ok {"count":1,"entries":[{"message":"hi","stack_trace":"","type":"log"}],"truncated":false}
     "#,
     );
 }
@@ -158,7 +158,7 @@ fn a_frame_over_the_limit_ends_the_call_in_flight_and_the_session() {
         -> 1 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
         2 call 2 read_console
         3 toolarge 1
-        -> 3 call 1 ERR_INVALID_RESPONSE unknown retryable fix_the_call "Unity's answer was larger than 1048576 bytes; ask for less, for example fewer entries or no stack traces."
+        -> 3 call 1 ERR_INVALID_RESPONSE unknown retryable fix_the_call "Unity's answer was larger than 1048576 bytes and was dropped, so it is unknown how the call ended; ask for less, for example for fewer entries or no stack traces."
         -> 3 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         4 ready 2
         -> 4 unity 2 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000

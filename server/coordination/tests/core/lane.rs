@@ -95,12 +95,12 @@ fn calls_behind_a_kept_lane_give_up_after_the_reconnect_window_naming_the_overdu
         0 call 1 read_console {"timeout_ms":1000}
         -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=1000
         1 call 2 read_console
-        -> 1000 call 1 ERR_REQUEST_TIMEOUT unknown retryable retry "Unity has not answered within 1 s; it may still run the call: it is safe to repeat the call."
+        -> 1000 call 1 ERR_REQUEST_TIMEOUT unknown retryable retry "Unity did not answer within 1 s and may still run the call; it is safe to call again."
         1500 call 3 read_console
         3499 call 4 get_editor_state
         -> 3499 call 4 ok server=Ready editor=Some(Ready) connected=true seq=Some(0) waiting=Some(Unresponsive) queue=2 running=Some("req-t-1 read_console 3499ms overdue") plugin=Some("1.0.0")
-        -> 3500 call 2 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor overdue=req-t-1 "Unity is still busy with req-t-1, which it has not answered; look at the Editor for a dialog or a long operation, then repeat."
-        -> 4000 call 3 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor overdue=req-t-1 "Unity is still busy with req-t-1, which it has not answered; look at the Editor for a dialog or a long operation, then repeat."
+        -> 3500 call 2 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor overdue=req-t-1 "Unity has not finished req-t-1 yet, so the call did not run; ask the user to look in the Editor for an open dialog or a long operation, then call again."
+        -> 4000 call 3 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor overdue=req-t-1 "Unity has not finished req-t-1 yet, so the call did not run; ask the user to look in the Editor for an open dialog or a long operation, then call again."
         4001 wait
         4002 console 1 req-t-1
         -> 4002 note LaneFreed { request_id: RequestId("req-t-1") }
@@ -216,7 +216,7 @@ fn an_unanswered_question_frees_the_lane_at_its_timeout() {
         5001 call 4 get_editor_state
         -> 5001 call 4 ok server=Ready editor=Some(Ready) connected=true seq=Some(0) waiting=None queue=1 running=Some("req-t-2 get_job_status 4999ms") plugin=Some("1.0.0")
         -> 5002 note QuestionUnanswered { request_id: RequestId("req-t-2") }
-        -> 5002 call 2 ERR_REQUEST_TIMEOUT unknown final inspect_then_retry "Unity has not answered within 5 s; it may still run the call: look at what has changed before repeating."
+        -> 5002 call 2 ERR_REQUEST_TIMEOUT unknown final inspect_then_retry "Unity did not answer within 5 s and may still run the call; check what has changed before you call again."
         -> 5002 unity 1 execute req-t-3 read_console {"max_entries":200,"stack_traces":true} timeout=10000
         5003 wait
         5004 console 1 req-t-3

@@ -26,6 +26,7 @@ mod progress;
 mod queue;
 mod sessions;
 mod stopping;
+mod tool_answers;
 mod unsent;
 mod validation;
 mod waiting;

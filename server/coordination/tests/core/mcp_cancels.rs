@@ -144,12 +144,12 @@ fn a_call_whose_adapter_breaks_is_told_what_is_true() {
         0 compiling 1
         1 call 1 read_console
         2 broke 1
-        -> 2 call 1 ERR_UNITY_EXECUTION not_executed retryable retry "The server failed before the call was sent to Unity; call again."
+        -> 2 call 1 ERR_UNITY_EXECUTION not_executed retryable retry "The server failed before it sent the call to Unity, so the call did not run; call again."
         3 unity 1 editor_status {"state":"ready","seq":1}
         4 call 2 read_console
         -> 4 unity 1 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
         5 broke 2
-        -> 5 call 2 ERR_INVALID_RESPONSE unknown retryable retry "The server failed while Unity had the call; it is safe to repeat the call."
+        -> 5 call 2 ERR_INVALID_RESPONSE unknown retryable retry "The server failed while Unity had the call, so it is unknown whether the call ran; it is safe to call again."
         6 call 3 read_console
         7 console 1 req-t-2
         -> 7 note LaneFreed { request_id: RequestId("req-t-2") }
@@ -161,19 +161,19 @@ fn a_call_whose_adapter_breaks_is_told_what_is_true() {
         -> 9 unity 1 submit_job req-t-4 run_tests {"mode":"all"} timeout=300000
         -> 9 note JobChanged { job: job-t-1, state: Running }
         10 broke 4
-        -> 10 call 4 ERR_INVALID_RESPONSE unknown final inspect_then_retry "The server failed while Unity had the call; look at what has changed before repeating."
+        -> 10 call 4 ERR_INVALID_RESPONSE unknown final inspect_then_retry "The server failed while Unity had the call, so it is unknown whether the call ran; check what has changed before you call again."
         11 unity 1 submit_job_result {"request_id":"req-t-4","status":"accepted","job_id":"u1"}
         -> 11 unity 1 cancel req-t-5 u1
         12 unity 1 cancel_result {"request_id":"req-t-5","status":"rejected"}
         13 call 5 get_job_status {"job_id":"job-t-1"}
         -> 13 unity 1 get_job_status req-t-6 u1
         14 broke 5
-        -> 14 call 5 ERR_INVALID_RESPONSE unknown final inspect_then_retry "The server failed while Unity had the call; look at what has changed before repeating."
+        -> 14 call 5 ERR_INVALID_RESPONSE unknown final inspect_then_retry "The server failed while Unity had the call, so it is unknown whether the call ran; check what has changed before you call again."
         15 unity 1 job_status {"request_id":"req-t-6","job_id":"u1","state":"running"}
         16 call 6 get_job_status {"job_id":"job-t-1","wait_ms":1000}
         -> 16 unity 1 get_job_status req-t-8 u1
         17 broke 6
-        -> 17 call 6 ERR_UNITY_EXECUTION not_executed retryable retry "The server failed before the call was sent to Unity; call again."
+        -> 17 call 6 ERR_UNITY_EXECUTION not_executed retryable retry "The server failed before it sent the call to Unity, so the call did not run; call again."
         18 broke 99
     "#,
     );

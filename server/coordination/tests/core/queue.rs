@@ -12,9 +12,9 @@ fn one_call_more_than_the_queue_holds_is_refused_at_once() {
         1 call 1 read_console
         2 call 2 run_tests
         3 call 3 read_console
-        -> 3 call 3 ERR_QUEUE_FULL not_executed retryable retry "2 calls are waiting already; call again when some have ended."
+        -> 3 call 3 ERR_QUEUE_FULL not_executed retryable retry "2 calls are already waiting, so this one did not run; call again when some of them have finished."
         4 call 4 run_tests
-        -> 4 call 4 ERR_QUEUE_FULL not_executed retryable retry "2 calls are waiting already; call again when some have ended."
+        -> 4 call 4 ERR_QUEUE_FULL not_executed retryable retry "2 calls are already waiting, so this one did not run; call again when some of them have finished."
         5 call 5 get_editor_state
         -> 5 call 5 ok server=Ready editor=Some(Compiling) connected=true seq=Some(0) waiting=Some(Compiling) queue=2 running=None plugin=Some("1.0.0")
     "#,
@@ -148,7 +148,7 @@ fn a_job_more_than_may_live_at_once_is_refused() {
         -> 1 note JobChanged { job: job-t-1, state: Running }
         2 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
         3 call 2 run_tests
-        -> 3 call 2 ERR_QUEUE_FULL not_executed retryable retry "1 jobs are queued or running already; wait for one to end."
+        -> 3 call 2 ERR_QUEUE_FULL not_executed retryable retry "1 jobs are already queued or running, so this one did not start; wait for one of them to end, then call again."
     "#,
     );
 }

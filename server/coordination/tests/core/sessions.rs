@@ -12,7 +12,7 @@ fn a_hello_is_answered_with_a_hello_and_the_catalogue() {
         20 unity 1 hello {"plugin_version":"1.0.0","state":"ready"}
         -> 20 note SessionBegan { on: ConnectionId(1), plugin_version: "1.0.0" }
         -> 20 unity 1 hello 1.0.0
-        -> 20 unity 1 capability get_editor_state read_console run_tests get_job_status cancel_job
+        -> 20 unity 1 capability the catalogue
     "#,
     );
 }
@@ -189,7 +189,7 @@ fn an_incumbent_that_misses_the_probe_is_closed_and_the_newcomer_adopted() {
         0 ready 1
         -> 0 note SessionBegan { on: ConnectionId(1), plugin_version: "1.0.0" }
         -> 0 unity 1 hello 1.0.0
-        -> 0 unity 1 capability get_editor_state read_console run_tests get_job_status cancel_job
+        -> 0 unity 1 capability the catalogue
         100 ready 2
         -> 100 note SessionContested { incumbent: ConnectionId(1), newcomer: ConnectionId(2) }
         -> 100 unity 1 ping
@@ -198,7 +198,7 @@ fn an_incumbent_that_misses_the_probe_is_closed_and_the_newcomer_adopted() {
         -> 600 unity 1 close 1000 did not answer while another Editor asked
         -> 600 note SessionBegan { on: ConnectionId(2), plugin_version: "1.0.0" }
         -> 600 unity 2 hello 1.0.0
-        -> 600 unity 2 capability get_editor_state read_console run_tests get_job_status cancel_job
+        -> 600 unity 2 capability the catalogue
         -> 600 note FrameIgnored { on: ConnectionId(1) }
         601 call 1 read_console
         -> 601 unity 2 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
@@ -295,14 +295,14 @@ fn a_tool_the_plugin_does_not_list_is_an_unknown_command_and_never_sent() {
         0 ready 1
         1 unity 1 capability {"tools":[{"name":"run_tests"}]}
         2 call 1 read_console
-        -> 2 call 1 ERR_UNKNOWN_COMMAND not_executed final fix_the_call "The Unity plugin does not offer read_console; update the plugin or use another tool."
+        -> 2 call 1 ERR_UNKNOWN_COMMAND not_executed final fix_the_call "The Unity plugin does not offer read_console, so the call did not run; ask the user to update the plugin, or use another tool."
         3 call 2 run_tests
         -> 3 call 2 ok accepted job-t-1 Queued
         -> 3 unity 1 submit_job req-t-2 run_tests {"mode":"all"} timeout=300000
         -> 3 note JobChanged { job: job-t-1, state: Running }
         4 unity 1 capability {"tools":[{"name":"read_console"}]}
         5 call 3 run_tests
-        -> 5 call 3 ERR_UNKNOWN_COMMAND not_executed final fix_the_call "The Unity plugin does not offer run_tests; update the plugin or use another tool."
+        -> 5 call 3 ERR_UNKNOWN_COMMAND not_executed final fix_the_call "The Unity plugin does not offer run_tests, so the call did not run; ask the user to update the plugin, or use another tool."
         6 unity 1 submit_job_result {"request_id":"req-t-2","status":"accepted","job_id":"u1"}
         7 call 4 read_console
         -> 7 unity 1 execute req-t-4 read_console {"max_entries":200,"stack_traces":true} timeout=10000

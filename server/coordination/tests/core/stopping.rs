@@ -15,22 +15,22 @@ fn everybody_gets_the_answer_that_is_true_and_every_socket_is_closed() {
         4 call 3 cancel_job {"job_id":"job-t-1"}
         5 open 2
         6 stop
-        -> 6 call 1 ERR_UNITY_DISCONNECTED unknown retryable retry "The server stopped while Unity had the call; it is safe to repeat the call."
-        -> 6 call 2 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor "The server is stopping and has not run the call; repeat it when the server is back."
-        -> 6 call 3 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor "The server is stopping and has not run the call; repeat it when the server is back."
+        -> 6 call 1 ERR_UNITY_DISCONNECTED unknown retryable retry "The server stopped while Unity had the call, so it is unknown whether the call ran; it is safe to call again."
+        -> 6 call 2 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor "The server is stopping, so the call did not run; call again when the server is back."
+        -> 6 call 3 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor "The server is stopping, so the call did not run; call again when the server is back."
         -> 6 unity 1 close 1001 the server is stopping
         -> 6 unity 2 close 1001 the server is stopping
         7 call 4 read_console
-        -> 7 call 4 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor "The server is stopping and has not run the call; repeat it when the server is back."
+        -> 7 call 4 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor "The server is stopping, so the call did not run; call again when the server is back."
         8 call 5 get_job_status {"job_id":"job-t-1"}
-        -> 8 call 5 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor "The server is stopping and has not run the call; repeat it when the server is back."
+        -> 8 call 5 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor "The server is stopping, so the call did not run; call again when the server is back."
         9 console 1 req-t-1
         -> 9 note FrameIgnored { on: ConnectionId(1) }
         10 close 1
         11 close 2
         -> 11 stopped
         12 call 6 read_console
-        -> 12 call 6 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor "The server is stopping and has not run the call; repeat it when the server is back."
+        -> 12 call 6 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor "The server is stopping, so the call did not run; call again when the server is back."
     "#,
     );
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::check::check;
-use coordination::{Boot, RawCall, validate};
+use coordination::{Boot, RawCall, TOOLS, validate};
 use protocol::Json;
 
 #[test]
@@ -39,9 +39,9 @@ fn a_call_whose_frame_would_be_too_large_is_refused_and_nothing_sent() {
         2 console 1 req-t-1
         -> 2 call 1 ok {"count":0,"entries":[],"truncated":false}
         3 call 2 read_console {"contains":"012345678901234567"}
-        -> 3 call 2 ERR_INVALID_PARAMS not_executed final fix_the_call "The call takes 189 bytes but the limit is 188; send shorter arguments."
+        -> 3 call 2 ERR_INVALID_PARAMS not_executed final fix_the_call "The call did not run because it has 189 bytes and the limit is 188; send shorter arguments."
         4 call 3 run_tests {"filter":"0123456789012345678901234567890123456789012345678901234567890123"}
-        -> 4 call 3 ERR_INVALID_PARAMS not_executed final fix_the_call "The call takes 209 bytes but the limit is 188; send shorter arguments."
+        -> 4 call 3 ERR_INVALID_PARAMS not_executed final fix_the_call "The call did not run because it has 209 bytes and the limit is 188; send shorter arguments."
         5 call 4 get_editor_state
         -> 5 call 4 ok server=Ready editor=Some(Ready) connected=true seq=Some(0) waiting=None queue=0 running=None plugin=Some("1.0.0")
     "#,
@@ -55,7 +55,7 @@ fn verdict(tool: &str, arguments: &str) -> String {
     };
     match validate(RawCall { tool: tool.to_owned(), arguments }) {
         Ok(_) => "ok".to_owned(),
-        Err(failure) => format!("{} {}", failure.code, failure.message),
+        Err(failure) => format!("{} {}", failure.code, failure.message()),
     }
 }
 
@@ -102,84 +102,84 @@ fn both_sides_of_every_limit() {
 #[test]
 #[expect(clippy::too_many_lines, reason = "one flat table")]
 fn what_is_wrong_is_said_by_name() {
+    let names: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
+    let unknown_tool = format!(
+        "ERR_UNKNOWN_COMMAND There is no such tool, so nothing ran; use one of {}.",
+        names.join(", ")
+    );
     let cases = [
-        (
-            "reed_console",
-            "{}",
-            "ERR_UNKNOWN_COMMAND There is no such tool; use one of get_editor_state, read_console, \
-             run_tests, get_job_status, cancel_job.",
-        ),
+        ("reed_console", "{}", unknown_tool.as_str()),
         (
             "read_console",
             r#"{"count":5}"#,
-            "ERR_INVALID_PARAMS read_console: there is no argument \"count\"; it takes max_entries, \
-             types, contains, stack_traces, since, before, timeout_ms, client_request_id; correct the argument \
+            "ERR_INVALID_PARAMS read_console did not run: there is no argument \"count\"; it takes max_entries, \
+             types, contains, stack_traces, since, before, timeout_ms, client_request_id; fix the argument \
              and call again.",
         ),
         (
             "read_console",
             r#"{"types":["shout"]}"#,
-            "ERR_INVALID_PARAMS read_console: types must be a list of one or more of log, warning, \
-             error, assert, exception; correct the argument and call again.",
+            "ERR_INVALID_PARAMS read_console did not run: types must be a list of one or more of log, warning, \
+             error, assert, exception; fix the argument and call again.",
         ),
         (
             "read_console",
             r#"{"types":[]}"#,
-            "ERR_INVALID_PARAMS read_console: types must be a list of one or more of log, warning, \
-             error, assert, exception; correct the argument and call again.",
+            "ERR_INVALID_PARAMS read_console did not run: types must be a list of one or more of log, warning, \
+             error, assert, exception; fix the argument and call again.",
         ),
         (
             "read_console",
             r#"{"stack_traces":"yes"}"#,
-            "ERR_INVALID_PARAMS read_console: stack_traces must be true or false; correct the \
+            "ERR_INVALID_PARAMS read_console did not run: stack_traces must be true or false; fix the \
              argument and call again.",
         ),
         (
             "read_console",
             r#"{"max_entries":1.5}"#,
-            "ERR_INVALID_PARAMS read_console: max_entries must be an integer from 1 to 2000; \
-             correct the argument and call again.",
+            "ERR_INVALID_PARAMS read_console did not run: max_entries must be an integer from 1 to 2000; \
+             fix the argument and call again.",
         ),
         (
             "read_console",
             r#"{"timeout_ms":"1"}"#,
-            "ERR_INVALID_PARAMS read_console: timeout_ms must be an integer from 1 to 30000; \
-             correct the argument and call again.",
+            "ERR_INVALID_PARAMS read_console did not run: timeout_ms must be an integer from 1 to 30000; \
+             fix the argument and call again.",
         ),
         (
             "run_tests",
             r#"{"mode":"none"}"#,
-            "ERR_INVALID_PARAMS run_tests: mode must be one of all, edit, play; correct the \
+            "ERR_INVALID_PARAMS run_tests did not run: mode must be one of all, edit, play; fix the \
              argument and call again.",
         ),
         (
             "run_tests",
             r#"{"filter":7}"#,
-            "ERR_INVALID_PARAMS run_tests: filter must be a string of at most 4000 characters; correct the argument and call \
+            "ERR_INVALID_PARAMS run_tests did not run: filter must be a string of at most 4000 characters; fix the argument and call \
              again.",
         ),
         (
             "cancel_job",
             "{}",
-            "ERR_INVALID_PARAMS cancel_job: job_id is missing; correct the argument and call again.",
+            "ERR_INVALID_PARAMS cancel_job did not run: job_id is missing; fix the argument and call again.",
         ),
         (
             "run_tests",
             r#"{"client_request_id":"a b"}"#,
-            "ERR_INVALID_REQUEST run_tests accepts a client_request_id of 1 to 128 characters out \
-             of A-Z a-z 0-9 . _ : -; correct it and call again.",
+            "ERR_INVALID_REQUEST run_tests did not run: it accepts a client_request_id of 1 to 128 characters \
+             from A-Z a-z 0-9 . _ : -; fix it and call again.",
         ),
         (
             "run_tests",
             r#"{"client_request_id":7}"#,
-            "ERR_INVALID_REQUEST run_tests accepts a client_request_id of 1 to 128 characters out \
-             of A-Z a-z 0-9 . _ : -; correct it and call again.",
+            "ERR_INVALID_REQUEST run_tests did not run: it accepts a client_request_id of 1 to 128 characters \
+             from A-Z a-z 0-9 . _ : -; fix it and call again.",
         ),
         (
             "get_editor_state",
             "{\"e\\u001bvil\\u202e\":1}",
-            "ERR_INVALID_PARAMS get_editor_state: there is no argument \"e\\u{1b}vil\\u{202e}\"; it \
-             takes timeout_ms, client_request_id; correct the argument and call again.",
+            "ERR_INVALID_PARAMS get_editor_state did not run: there is no argument \"e\\u{1b}vil\\u{202e}\"; it \
+             takes timeout_ms, client_request_id; fix the argument and call again.",
         ),
     ];
     for (tool, arguments, expected) in cases {

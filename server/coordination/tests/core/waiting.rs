@@ -23,7 +23,7 @@ fn without_an_editor_in_time_a_call_has_not_been_executed() {
         0 bound
         1000 call 1 read_console
         3500 ready 1
-        -> 3500 call 1 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor "No Unity Editor was connected for 2.5 s; open the project in Unity, call get_editor_state until it is ready, then repeat."
+        -> 3500 call 1 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor "No Unity Editor was connected for 2.5 s, so the call did not run; ask the user to open the project in Unity, then call again."
     "#,
     );
 }
@@ -48,7 +48,7 @@ fn a_compile_that_outlasts_the_grace_is_a_compile_timeout() {
         0 reloading 1
         1000 call 1 read_console
         61000 unity 1 editor_status {"state":"ready","seq":1}
-        -> 61000 call 1 ERR_COMPILE_TIMEOUT not_executed retryable wait_for_editor "Unity has been reloading for 60 s; call get_editor_state until it is ready, then repeat."
+        -> 61000 call 1 ERR_COMPILE_TIMEOUT not_executed retryable wait_for_editor "Unity was still reloading after 60 s, so the call did not run; call again to go on waiting for Unity."
     "#,
     );
 }
@@ -92,8 +92,8 @@ fn when_a_compile_is_forgotten_a_call_is_judged_by_the_shorter_limit() {
         -> 1 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         20000 call 1 read_console
         59000 call 2 read_console
-        -> 60000 call 1 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor "No Unity Editor was connected for 40 s; open the project in Unity, call get_editor_state until it is ready, then repeat."
-        -> 61500 call 2 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor "No Unity Editor was connected for 2.5 s; open the project in Unity, call get_editor_state until it is ready, then repeat."
+        -> 60000 call 1 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor "No Unity Editor was connected for 40 s, so the call did not run; ask the user to open the project in Unity, then call again."
+        -> 61500 call 2 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor "No Unity Editor was connected for 2.5 s, so the call did not run; ask the user to open the project in Unity, then call again."
         62000 wait
     "#,
     );

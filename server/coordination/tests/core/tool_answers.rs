@@ -1,8 +1,21 @@
-use protocol::{ErrorBody, Json};
+//! CONTRACT 8: what an agent is told of what Unity gave, tool by tool.
+
+use coordination::Tool;
+use protocol::Json;
 use serde_json::json;
 
-use super::{FAILED_MAX, TEXT_MAX, console, cut, error, test_run};
-use crate::mcp::tool_results;
+/// Characters of one text.
+const TEXT_MAX: usize = 4_000;
+/// Failed tests that are listed.
+const FAILED_MAX: usize = 50;
+
+fn console(given: Json, asked: &Json) -> Json {
+    Tool::named("read_console").unwrap().tell(given, asked).unwrap()
+}
+
+fn test_run(given: Json) -> Json {
+    Tool::named("run_tests").unwrap().tell(given, &Json::Null).unwrap()
+}
 
 fn entry(message: &str) -> Json {
     json!({ "type": "log", "message": message, "stack_trace": "at A.B ()" })
@@ -29,6 +42,10 @@ fn numbered(messages: &[&str], more: u64) -> Json {
 fn messages(told: &Json) -> Vec<&str> {
     let entries = told["entries"].as_array().unwrap();
     entries.iter().map(|entry| entry["message"].as_str().unwrap()).collect()
+}
+
+fn messages_of(message: &str) -> String {
+    messages(&console(plain(vec![entry(message)]), &json!({})))[0].to_owned()
 }
 
 #[test]
@@ -122,15 +139,16 @@ fn a_cursor_that_the_plugin_does_not_know_is_lost() {
 
 #[test]
 fn a_text_without_end_is_cut_and_says_so() {
-    assert_eq!(cut("äöü", 3), "äöü");
-    assert_eq!(cut("äöüß", 3), "äöü… (1 more characters)");
-    let told = console(plain(vec![entry(&"x".repeat(TEXT_MAX + 5))]), &json!({}));
-    assert!(messages(&told)[0].ends_with("x… (5 more characters)"));
+    let told = |sign: &str, length| messages_of(&sign.repeat(length));
+    assert_eq!(told("ä", TEXT_MAX), "ä".repeat(TEXT_MAX));
+    let cut = told("ä", TEXT_MAX + 5);
+    assert_eq!(cut, format!("{}… (5 more characters)", "ä".repeat(TEXT_MAX)));
 }
 
-/// Bytes of the whole result, as it is written.
+/// Bytes of the whole result, as MCP writes it: as text and as data.
 fn written(answer: Json) -> usize {
-    serde_json::to_string(&tool_results::success(answer)).unwrap().len()
+    let content = json!([{ "type": "text", "text": answer.to_string() }]);
+    json!({ "content": content, "structuredContent": answer }).to_string().len()
 }
 
 #[test]
@@ -146,9 +164,6 @@ fn no_answer_reaches_a_mebibyte_whatever_unity_gives() {
             .map(|_| json!({ "name": long, "message": long, "stack_trace": long }))
             .collect();
         assert!(written(test_run(run(2_000, failed))) < 1_048_576, "{sign:?}");
-        let details = Some(json!({ long.clone(): [long.clone()] }));
-        let body = ErrorBody { code: long.clone(), message: long, retryable: None, details };
-        assert!(json!(error(body)).to_string().len() < 100_000, "{sign:?}");
     }
 }
 
@@ -173,13 +188,14 @@ fn a_test_run_lists_failures_alone_and_not_all_of_them() {
 }
 
 #[test]
-fn what_makes_no_sense_is_kept_no_longer_than_what_does() {
-    let junk = json!(vec![json!([]); 100_000]);
+fn fields_that_the_contract_does_not_have_are_not_passed_on() {
     let mut odd = run(0, Vec::new());
     odd["failed_tests_left_out"] = json!("x");
-    odd["junk"] = junk.clone();
+    odd["junk"] = json!(vec![json!([]); 100_000]);
+    odd["summary"]["junk"] = json!(1);
     assert_eq!(test_run(odd), test_run(run(0, Vec::new())));
-    assert!(test_run(junk.clone()).as_str().unwrap().starts_with("[[],[],"));
-    assert!(test_run(junk.clone()).to_string().len() < 5_000);
-    assert!(console(junk, &json!({})).to_string().len() < 70_000);
+    let mut odd = plain(vec![entry("a")]);
+    odd["junk"] = json!([]);
+    odd["entries"][0]["junk"] = json!([]);
+    assert_eq!(console(odd, &json!({})), console(plain(vec![entry("a")]), &json!({})));
 }

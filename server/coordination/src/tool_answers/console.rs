@@ -1,0 +1,101 @@
+//! `read_console`: newest first, equal entries in a row as one, and how to get what was left out.
+
+use protocol::Json;
+
+use super::{Room, TEXT_MAX, cut, is_true, number, object, take_list, text};
+
+/// Entries in a row that say the same.
+struct Row {
+    kind: String,
+    message: String,
+    stack_trace: Option<String>,
+    count: u64,
+    /// Of the oldest of them.
+    cursor: Option<String>,
+}
+
+/// Unity gives its entries oldest first.
+pub(crate) fn tell(mut given: Json, asked: &Json) -> Json {
+    let max = number(asked, "max_entries").and_then(|max| usize::try_from(max).ok());
+    let mut rows = fold(take_list(&mut given, "entries"), asked).into_iter();
+    let mut room = Room::new(max.unwrap_or(usize::MAX));
+    let (mut entries, mut oldest) = (Vec::new(), None);
+    let mut left_out = number(&given, "more").unwrap_or_default();
+    for row in rows.by_ref() {
+        let shown = row.shown();
+        if !room.takes(&shown) {
+            left_out = left_out.saturating_add(row.count);
+            break;
+        }
+        entries.push(shown);
+        oldest = row.cursor;
+    }
+    left_out = rows.fold(left_out, |sum, row| sum.saturating_add(row.count));
+
+    let truncated = is_true(&given, "truncated") || left_out > 0;
+    let cursor = text(&given, "cursor");
+    let has = |name: &str| asked.get(name).is_some();
+    // A plugin that gives no cursors cannot have looked for one.
+    let looked_in_vain = (has("since") || has("before")) && cursor.is_none();
+    let cursor_lost = is_true(&given, "cursor_lost") || looked_in_vain;
+    object([
+        ("count", Some(Json::from(entries.len()))),
+        ("entries", Some(Json::Array(entries))),
+        ("truncated", Some(Json::from(truncated))),
+        ("more", (left_out > 0).then(|| Json::from(left_out))),
+        ("next", oldest.filter(|_| truncated).map(|before| next_page(asked, before))),
+        // The cursor of an older page would make the agent skip what is newer than the first page.
+        ("cursor", cursor.filter(|_| !has("before")).map(Json::from)),
+        ("cursor_lost", cursor_lost.then(|| Json::from(true))),
+    ])
+}
+
+/// The arguments that get what was left out.
+fn next_page(asked: &Json, before: String) -> Json {
+    let mut next = asked.clone();
+    if let Json::Object(arguments) = &mut next {
+        arguments.insert("before".to_owned(), Json::from(before));
+    }
+    next
+}
+
+/// Newest first.
+fn fold(entries: Vec<Json>, asked: &Json) -> Vec<Row> {
+    let with_traces = asked.get("stack_traces") != Some(&Json::Bool(false));
+    let mut rows: Vec<Row> = Vec::new();
+    for entry in entries.into_iter().rev() {
+        let owned = |name: &str| text(&entry, name).map(str::to_owned);
+        let new = Row {
+            kind: owned("type").unwrap_or_default(),
+            message: owned("message").unwrap_or_default(),
+            stack_trace: owned("stack_trace").filter(|_| with_traces),
+            count: number(&entry, "count").unwrap_or(1),
+            cursor: owned("cursor"),
+        };
+        match rows.last_mut() {
+            Some(row) if row.says_the_same(&new) => {
+                row.count = row.count.saturating_add(new.count);
+                row.cursor = new.cursor;
+            }
+            Some(_) | None => rows.push(new),
+        }
+    }
+    rows
+}
+
+impl Row {
+    fn says_the_same(&self, other: &Self) -> bool {
+        (&self.kind, &self.message, &self.stack_trace)
+            == (&other.kind, &other.message, &other.stack_trace)
+    }
+
+    fn shown(&self) -> Json {
+        let stack_trace = self.stack_trace.as_deref().unwrap_or_default();
+        object([
+            ("type", Some(Json::from(self.kind.as_str()))),
+            ("message", Some(Json::from(cut(&self.message, TEXT_MAX)))),
+            ("stack_trace", Some(Json::from(cut(stack_trace, TEXT_MAX)))),
+            ("count", (self.count > 1).then(|| Json::from(self.count))),
+        ])
+    }
+}

@@ -1,0 +1,112 @@
+//! What an agent is told of what Unity gave. One file per tool: a pure function that the tool's row in the
+//! catalogue names. It gets an answer whose shape was checked, and limits the size of what it passes on.
+
+pub(crate) mod console;
+pub(crate) mod test_run;
+
+use protocol::{ErrorBody, Json, Map, Progress};
+
+/// Makes what an agent is told from what Unity gave. The second argument is what Unity was asked.
+pub type Tell = fn(Json, &Json) -> Json;
+
+/// Characters of one text. A longer text is cut and says so.
+const TEXT_MAX: usize = 4_000;
+/// Characters of what Unity says about an error.
+const ERROR_TEXT_MAX: usize = 2_000;
+/// Characters of a name.
+const NAME_MAX: usize = 300;
+/// Bytes of one list as JSON: what an agent can read. An answer carries it twice, as data and as text.
+const LIST_BYTES_MAX: usize = 32 * 1024;
+
+/// What Unity said about an error. Jobs keep it, so its size is limited.
+pub(crate) fn error(ErrorBody { code, message, retryable, details }: ErrorBody) -> ErrorBody {
+    let details = details.map(|details| match details.to_string() {
+        text if text.len() > ERROR_TEXT_MAX => Json::from(cut(&text, ERROR_TEXT_MAX)),
+        _ => details,
+    });
+    ErrorBody { code: name(&code), message: cut(&message, ERROR_TEXT_MAX), retryable, details }
+}
+
+pub(crate) fn progress(Progress { done, total, current }: Progress) -> Progress {
+    Progress { done, total, current: current.as_deref().map(name) }
+}
+
+/// A name that Unity gives.
+pub(crate) fn name(name: &str) -> String {
+    cut(name, NAME_MAX)
+}
+
+/// The beginning of a text that is too long, and how much of it is missing.
+fn cut(text: &str, max: usize) -> String {
+    match text.char_indices().nth(max) {
+        None => text.to_owned(),
+        Some((end, _)) => {
+            let (beginning, rest) = text.split_at(end);
+            format!("{beginning}… ({} more characters)", rest.chars().count())
+        }
+    }
+}
+
+/// An object of these fields, without those that have no value.
+fn object<const N: usize>(fields: [(&str, Option<Json>); N]) -> Json {
+    let present = fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    Json::Object(Map::from_iter(present))
+}
+
+/// Takes the items of a list out of an object.
+fn take_list(object: &mut Json, name: &str) -> Vec<Json> {
+    match object.get_mut(name).map(Json::take) {
+        Some(Json::Array(items)) => items,
+        Some(Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) | Json::Object(_))
+        | None => Vec::new(),
+    }
+}
+
+fn text<'a>(object: &'a Json, name: &str) -> Option<&'a str> {
+    object.get(name).and_then(Json::as_str)
+}
+
+fn number(object: &Json, name: &str) -> Option<u64> {
+    object.get(name).and_then(Json::as_u64)
+}
+
+fn is_true(object: &Json, name: &str) -> bool {
+    object.get(name) == Some(&Json::Bool(true))
+}
+
+/// How much of a list still fits.
+struct Room {
+    items: usize,
+    bytes: usize,
+}
+
+impl Room {
+    fn new(items: usize) -> Self {
+        Self { items, bytes: LIST_BYTES_MAX }
+    }
+
+    /// Takes the room of an item; false if it does not fit. Its texts are cut, so the first one always fits.
+    fn takes(&mut self, item: &Json) -> bool {
+        let bytes = item.to_string().len();
+        let fits = self.items > 0 && bytes <= self.bytes;
+        self.items = self.items.saturating_sub(1);
+        self.bytes = self.bytes.saturating_sub(bytes);
+        fits
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ERROR_TEXT_MAX, ErrorBody, Json, NAME_MAX, error};
+
+    #[test]
+    fn an_error_without_end_is_cut() {
+        let long = "\u{1F600}".repeat(20_000);
+        let details = Some(Json::from(vec![long.clone()]));
+        let body = ErrorBody { code: long.clone(), message: long, retryable: None, details };
+        let ErrorBody { code, message, details, .. } = error(body);
+        assert!(code.starts_with(&"\u{1F600}".repeat(NAME_MAX)) && code.len() < 5 * NAME_MAX);
+        assert!(message.len() < 5 * ERROR_TEXT_MAX);
+        assert!(details.is_some_and(|details| details.to_string().len() < 5 * ERROR_TEXT_MAX));
+    }
+}
