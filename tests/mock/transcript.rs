@@ -1,4 +1,4 @@
-//! What an agent sees in ten calls, recorded into docs/AGENTS.md. A run must come to the same as the record,
+//! What an agent sees in ten calls, recorded into docs/USING.md. A run must come to the same as the record,
 //! but for names and times; `BLESS=1` records anew.
 
 use std::path::Path;
@@ -44,7 +44,7 @@ impl Recorder {
 }
 
 #[test]
-fn ten_calls_come_to_what_docs_agents_md_shows() {
+fn ten_calls_come_to_what_docs_using_md_shows() {
     let (mut server, watcher, mut unity) = connected(&["--stdio"], &["--reload", "1s"]);
     let agent = StdioAgent::new(&mut server);
     let mut recorder = Recorder { agent, text: String::new() };
@@ -94,7 +94,7 @@ fn with_wait(job: &Value) -> Value {
 }
 
 fn compare(run: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/AGENTS.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/USING.md");
     let document = std::fs::read_to_string(&path).unwrap();
     let (before, rest) = document.split_once(BEGIN).unwrap();
     let (recorded, after) = rest.split_once(END).unwrap();
