@@ -1,0 +1,45 @@
+# Short names for the commands that CI and the documents use. `just` is optional.
+
+# List the recipes
+default:
+    @just --list
+
+# What CI runs before a change lands
+check:
+    .ci/run
+
+# All tests
+test:
+    cargo test --workspace --locked
+
+# Random plans against the server: just sim --level shell --seeds 1000
+sim *flags:
+    cargo run --profile sim -p sim --locked -- swarm {{flags}}
+
+# Write generated documents and snapshots again; review the difference
+bless:
+    BLESS=1 INSTA_UPDATE=always cargo test --workspace --locked
+
+# The documentation of the libraries
+docs:
+    cargo doc --workspace --no-deps --locked --open
+
+# A server, a mock Unity and an agent tell a story
+demo *flags:
+    cargo run --release -p mock-unity --locked -- demo {{flags}}
+
+# The attacks on the release build
+security *flags:
+    tests/security/run {{flags}}
+
+# Do the tests notice small changes of the core?
+mutants *flags:
+    tests/mutants/run {{flags}}
+
+# Fuzz each target for so many seconds
+fuzz seconds="60":
+    tests/fuzz/run {{seconds}}
+
+# Two agents and an unruly Unity for some minutes
+soak minutes="10":
+    tests/soak/run {{minutes}}
