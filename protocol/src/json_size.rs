@@ -1,32 +1,28 @@
-//! How much there is in a JSON text, before it is parsed: some texts take fifty times their size as values.
+//! JsonSize: how much there is in a JSON text, before it is parsed. Some texts take fifty times their size as values.
 
-/// Of what is no JSON it says something, and the parser says what is wrong.
+/// For invalid JSON the result is meaningless; the parser reports the error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JsonSize {
-    /// What it takes when it is parsed, in values: texts beside, it is never much more. A list begins with room
-    /// for four, and a map with a node that has room for eleven keys and values.
-    pub weight: usize,
+    /// The signs `{ [ : ,` outside of strings. There are not more values than that, apart from the first.
+    pub tokens: usize,
+    /// The deepest level of objects and lists.
     pub depth: usize,
 }
 
-/// Where every parser here gives up. What comes then takes nothing, and is not looked at.
+/// Every parser here stops at this level. What is deeper is not parsed, so it is not counted.
 const PARSED_DEPTH_MAX: usize = 128;
 
 impl JsonSize {
+    /// Counts the tokens and levels of a text.
     pub fn of(text: &[u8]) -> Self {
-        let (mut depth, mut deepest, mut weight) = (0_usize, 0_usize, 1_usize);
+        let (mut tokens, mut depth, mut deepest) = (0_usize, 0_usize, 0_usize);
         let mut signs = text.iter();
         while let Some(sign) = signs.next() {
-            weight += match sign {
-                b'{' => 20,
-                b'[' => 4,
-                b':' => 3,
-                b',' => 2,
-                _ => 0,
-            };
             match sign {
                 b'"' => skip_string(&mut signs),
+                b':' | b',' => tokens += 1,
                 b'[' | b'{' => {
+                    tokens += 1;
                     depth += 1;
                     deepest = deepest.max(depth);
                     if depth > PARSED_DEPTH_MAX {
@@ -37,7 +33,7 @@ impl JsonSize {
                 _ => {}
             }
         }
-        Self { weight, depth: deepest }
+        Self { tokens, depth: deepest }
     }
 }
 
@@ -57,28 +53,28 @@ mod tests {
     use super::JsonSize;
 
     fn size(text: &str) -> (usize, usize) {
-        let JsonSize { weight, depth } = JsonSize::of(text.as_bytes());
-        (weight, depth)
+        let JsonSize { tokens, depth } = JsonSize::of(text.as_bytes());
+        (tokens, depth)
     }
 
     #[test]
-    fn lists_and_maps_weigh_what_they_take_and_levels_are_counted() {
-        assert_eq!(size("7"), (1, 0));
-        assert_eq!(size(r#"{"a":[1,2,{}]}"#), (1 + 20 + 3 + 4 + 2 + 2 + 20, 3));
-        assert_eq!(size(&format!("[{}0]", "[],".repeat(1_000))), (6_005, 2));
+    fn tokens_and_levels_are_counted() {
+        assert_eq!(size("7"), (0, 0));
+        assert_eq!(size(r#"{"a":[1,2,{}]}"#), (6, 3));
+        assert_eq!(size(&format!("[{}0]", "[],".repeat(1_000))), (2_001, 2));
     }
 
     #[test]
-    fn what_no_parser_reaches_weighs_nothing() {
-        assert_eq!(size(&"[".repeat(128)), (1 + 128 * 4, 128));
-        assert_eq!(size(&"[".repeat(500_000)), (1 + 129 * 4, 129));
+    fn what_no_parser_reaches_is_not_counted() {
+        assert_eq!(size(&"[".repeat(128)), (128, 128));
+        assert_eq!(size(&"[".repeat(500_000)), (129, 129));
     }
 
     #[test]
-    fn signs_inside_of_texts_do_not_count() {
+    fn signs_inside_of_strings_do_not_count() {
         let text = format!(r#"{{"a":"{}\"{}"}}"#, "[".repeat(100), ",".repeat(20_000));
-        assert_eq!(size(&text), (24, 1));
-        assert_eq!(size(r#"{"a":"\\","b":"never ends"#), (29, 1));
-        assert_eq!(size("]]]}}"), (1, 0));
+        assert_eq!(size(&text), (2, 1));
+        assert_eq!(size(r#"{"a":"\\","b":"never ends"#), (4, 1));
+        assert_eq!(size("]]]}}"), (0, 0));
     }
 }

@@ -15,7 +15,8 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 use tokio_tungstenite::tungstenite::handshake::server::create_response_with_body;
-use unity_mcp::unity::web_socket::{Ending, Outgoing, WebSocket};
+use unity_mcp::event_loop::Outgoing;
+use unity_mcp::unity::web_socket::{Ending, WebSocket};
 
 /// The largest that can be configured.
 const MESSAGE_MAX: usize = 16 * 1024 * 1024;
@@ -56,14 +57,14 @@ where
     let (answers, mut outbox) = mpsc::channel(64);
     let answers = &answers;
     let received = |text: Utf8Bytes| async move {
-        let answer = Outgoing::Say(text.as_str().to_owned());
+        let answer = Outgoing::Frame(text.as_str().to_owned());
         answers.send(answer).await.unwrap_or_default();
         Ok(())
     };
-    match socket.exchange(received, &mut outbox, pending()).await {
-        Ending::Gone | Ending::Late(_) => {}
-        Ending::Told { code, reason } | Ending::Refused { code, reason } => {
-            socket.say_goodbye(code, reason).await;
+    match socket.exchange(received, &mut outbox, String::clone, pending()).await {
+        Ending::Gone | Ending::NotSent(_) => {}
+        Ending::Closed { code, reason } | Ending::Violated { code, reason } => {
+            socket.close(code, reason).await;
         }
     }
 }

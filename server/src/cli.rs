@@ -1,4 +1,4 @@
-//! The command line: what can be typed, and what it means.
+//! The command line.
 
 use std::path::PathBuf;
 
@@ -10,15 +10,15 @@ use unity_mcp::logger::Format;
 const ABOUT: &str = "MCP server for the Unity Editor.
 
 Listens on 127.0.0.1 for the Unity plugin (ws://127.0.0.1:PORT/unity) and for agents (http://127.0.0.1:PORT/mcp).
-With --stdio it also serves the agent that started it. Starting without Unity is normal: calls wait for it.";
+With --stdio it also serves the agent that started it. You can start it before Unity: calls wait for the Editor.";
 
 const AFTER_HELP: &str = "Examples:
-  unity-mcp --stdio              started by an agent; Unity at the default port
-  unity-mcp --port 8123          agents over HTTP at http://127.0.0.1:8123/mcp
-  unity-mcp --print-config       what is in force, and where each value comes from
+  unity-mcp --stdio              for an agent that starts the server itself
+  unity-mcp --port 8123          for agents over HTTP, at http://127.0.0.1:8123/mcp
+  unity-mcp --print-config       show every setting and where its value comes from
 
 Settings are read from flags, then from unity-mcp.server.json in the working directory (or --config FILE),
-then defaults apply. Every setting of the file has a flag of the same name.
+then defaults apply. Every setting of the file has a flag of the same name; unity_ws_port is --port.
 
 Exit codes: 0 stopped cleanly, 2 bad flags or configuration, 3 the port is in use, 1 anything else.";
 
@@ -30,7 +30,7 @@ pub(crate) struct Arguments {
     pub(crate) flags: RawFlags,
 }
 
-/// Ends the process by itself for `--help`, `--version` and bad flags.
+/// Exits the process for `--help`, `--version` and bad flags.
 pub(crate) fn parse() -> Arguments {
     let matches = command().get_matches();
     let settings = setting_flags().filter_map(|flag| {
@@ -88,7 +88,7 @@ fn command() -> Command {
         .about(ABOUT)
         .after_help(AFTER_HELP)
         .max_term_width(100)
-        .arg(flag("stdio", "Serve the agent on stdin and stdout as well; end when it leaves"))
+        .arg(flag("stdio", "Also serve an agent on stdin and stdout; stop when it disconnects"))
         .arg(
             Arg::new("config")
                 .long("config")
@@ -96,14 +96,14 @@ fn command() -> Command {
                 .help("Read settings from FILE instead of unity-mcp.server.json")
                 .value_parser(value_parser!(PathBuf)),
         )
-        .arg(flag("print-config", "Show the settings in force and their origin, then exit"))
+        .arg(flag("print-config", "Show every setting and where its value comes from, then exit"))
         .arg(
-            choice("log-level", "LEVEL", "How much is written to stderr")
+            choice("log-level", "LEVEL", "How much to log to stderr")
                 .value_parser(["error", "warn", "info", "debug", "trace"])
                 .default_value("info"),
         )
         .arg(
-            choice("log-format", "FORMAT", "How it is written")
+            choice("log-format", "FORMAT", "Format of the log")
                 .value_parser(["text", "json"])
                 .default_value("text"),
         )

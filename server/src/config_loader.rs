@@ -1,5 +1,5 @@
-//! ConfigLoader: flags, then the file, then the defaults become a checked `Config`, or one readable
-//! message. No sockets, no logging.
+//! ConfigLoader: flags, then the file, then the defaults become a checked `Config`, or one readable message. It uses
+//! no sockets and does not log.
 
 mod flags;
 
@@ -16,7 +16,7 @@ use flags::apply_flag;
 
 pub use flags::{SettingFlag, setting_flags};
 
-/// Read from the working directory unless `--config` names another; having none is normal.
+/// Read from the working directory unless `--config` names another one. It may be missing.
 pub const DEFAULT_FILE: &str = "unity-mcp.server.json";
 
 const SCHEMA_VERSION: u64 = 1;
@@ -31,14 +31,14 @@ pub struct RawFlags {
     pub settings: Vec<(String, String)>,
 }
 
-/// Everything the server can be told, checked.
+/// Every setting, checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
     /// 0 takes a free one; only the flag may say so.
     pub port: u16,
     pub limits: Limits,
     pub allowed_origins: Vec<String>,
-    /// Whether agents and the plugin must show the token of this user.
+    /// Whether agents and the plugin must send the token of this user.
     pub require_token: bool,
     sources: Vec<(&'static str, String, Source)>,
 }
@@ -131,29 +131,37 @@ const SETTINGS: [Setting; 11] = [
         get: |config| u64::from(config.port),
         set: |config, value| config.port = u16::try_from(value).unwrap_or_default(),
     },
-    size!("queue_max_size", queue_max, 1, 1_024, "Calls that may wait or be queued"),
-    time!("heartbeat_interval_ms", heartbeat_interval, "From ping to ping"),
-    time!("heartbeat_timeout_ms", heartbeat_timeout, "How long a ping may be unanswered"),
-    time!("hello_timeout_ms", hello_timeout, "How long a socket may take to say hello"),
-    time!("job_poll_interval_ms", job_poll_interval, "How often a running job is asked about"),
-    time!("request_reconnect_wait_ms", reconnect_wait, "How long calls wait for an absent Editor"),
+    size!("queue_max_size", queue_max, 1, 1_024, "Maximum number of calls that wait or are queued"),
+    time!("heartbeat_interval_ms", heartbeat_interval, "Interval between pings"),
+    time!("heartbeat_timeout_ms", heartbeat_timeout, "How long to wait for a pong"),
+    time!("hello_timeout_ms", hello_timeout, "How long to wait for the hello of a socket"),
+    time!(
+        "job_poll_interval_ms",
+        job_poll_interval,
+        "Interval between questions about a running job"
+    ),
+    time!(
+        "request_reconnect_wait_ms",
+        reconnect_wait,
+        "How long calls wait for a disconnected Editor"
+    ),
     time!("compile_grace_timeout_ms", compile_grace, "How long a compile or reload may take"),
     size!(
         "max_message_bytes",
         message_max_bytes,
         16_384,
         16_777_216,
-        "Bytes of one frame to or from Unity"
+        "Maximum bytes of one frame to or from Unity"
     ),
     time!(
         "takeover_probe_ms",
         takeover_probe,
-        "How long an Editor has to answer when a second one comes"
+        "How long an Editor has to answer when a second one connects"
     ),
-    size!("job_retention_max", jobs_kept_max, 1, 10_000, "Finished jobs that are kept"),
+    size!("job_retention_max", jobs_kept_max, 1, 10_000, "Number of finished jobs to keep"),
 ];
 
-/// The effective configuration: a flag counts more than the file, the file more than the default.
+/// The effective configuration: a flag overrides the file, and the file overrides the default.
 pub fn load(flags: &RawFlags, directory: &Path) -> Result<Config, ConfigError> {
     let mut config = Config::default();
     let mut given: Vec<(&'static str, Source)> = Vec::new();
@@ -222,14 +230,14 @@ struct ConfigFile {
     fields: Map<String, Json>,
 }
 
-/// Not more than any configuration has: the name may lead anywhere.
+/// With a limit: the name may lead to any file.
 fn read_bounded(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut text = Vec::new();
     File::open(path)?.take(FILE_BYTES_MAX).read_to_end(&mut text)?;
     Ok(text)
 }
 
-/// `None` if there is no file and nobody asked for one.
+/// `None` if there is no file and `--config` was not given.
 fn read_file(flags: &RawFlags, directory: &Path) -> Result<Option<ConfigFile>, ConfigError> {
     let path = match &flags.config {
         Some(path) => directory.join(path),
@@ -278,7 +286,7 @@ fn check_schema_version(path: &Path, fields: &Map<String, Json>) -> Result<(), C
     }
 }
 
-/// Sets one field of the file; gives its name as the table has it.
+/// Sets one field of the file; returns its name in the table.
 fn apply_field(
     config: &mut Config,
     path: &Path,
@@ -337,7 +345,7 @@ fn out_of_range(place: &str, value: &str, setting: &Setting, min: u64) -> Config
     invalid(&format!("{place} is {value}, but must be an integer from {min} to {}", setting.max))
 }
 
-/// The nearest name is suggested: most unknown names are misspelt ones.
+/// Suggests the nearest name: most unknown names are misspelt.
 fn unknown(place: &str, name: &str) -> ConfigError {
     let names = SETTINGS.iter().map(|setting| setting.name).chain([ORIGINS, TOKEN, VERSION]);
     let nearest = names.min_by_key(|known| strsim::damerau_levenshtein(name, known));

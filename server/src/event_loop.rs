@@ -1,5 +1,5 @@
-//! The event loop: the only owner of the core and the only reader of the clock. It awaits nothing
-//! but its next event, so no peer can hold up another.
+//! The event loop: the only owner of the core. It gives the core its time, and awaits nothing but the next event,
+//! so no peer can hold up another.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -12,23 +12,20 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::budget::{EVENTS_MAX, FRAMES_MAX, PANICS_MAX, REPORTS_MAX};
 use crate::transition_log;
-use crate::unity::web_socket::Outgoing;
 use coordination::{
     CallId, ConnectionId, Deadline, EditorReport, Effect, Event, ExecutionCoordinator, Failure,
     Outcome, ProgressReport, Timestamp, ValidCall,
 };
 
-/// Events that wait for the core; a peer that is faster than the core waits with its next one.
-const INBOX_MAX: usize = 256;
-/// Frames that wait for a socket; a plugin that lets more pile up is dropped.
-const OUTBOX_MAX: usize = 64;
-/// Reports that wait for an agent; a slow one misses some.
-const PROGRESS_MAX: usize = 4;
-/// Panics of the core in a row before it is given up.
-const FAILURES_MAX: u32 = 10;
+/// What a socket is to do.
+pub enum Outgoing<T> {
+    Frame(T),
+    Close { code: u16, reason: &'static str },
+}
 
-/// What the loop needs of a core. Simulations give it one that is watched, or has a fault planted in it.
+/// What the loop needs of a core. Simulations give it one that is watched, or one with a fault.
 pub trait Core: Send + 'static {
     fn handle(&mut self, now: Timestamp, event: Event) -> Vec<Effect>;
     fn next_deadline(&self) -> Option<Deadline>;
@@ -53,7 +50,7 @@ impl Core for ExecutionCoordinator {
 #[derive(Clone)]
 pub struct CoordinatorHandle {
     inbox: mpsc::Sender<Message>,
-    /// One place: what is decoded takes many times its size, and there are many sockets.
+    /// Frames are decoded one at a time: a decoded frame takes many times its size, and there are many sockets.
     decoding: Arc<Semaphore>,
     numbers: Arc<AtomicU64>,
 }
@@ -62,7 +59,7 @@ pub struct Inbox(mpsc::Receiver<Message>);
 
 enum Message {
     Event(Event),
-    /// With the place that is free again when it has been handled.
+    /// With the permit to decode, which is free again when it was handled.
     Decoded {
         event: Event,
         place: Option<OwnedSemaphorePermit>,
@@ -129,16 +126,16 @@ impl OpenCall {
 pub(crate) struct UnityPort {
     pub(crate) id: ConnectionId,
     pub(crate) outbox: mpsc::Receiver<Outgoing<ToUnity>>,
-    /// It is the Editor's: the core has said hello.
+    /// Its hello was accepted.
     pub(crate) admitted: CancellationToken,
     /// Its outbox ends with a close.
     pub(crate) told_to_close: CancellationToken,
-    /// The socket did not keep up: it is not waited for.
+    /// The socket was too slow: drop it.
     pub(crate) dropped: CancellationToken,
 }
 
 pub fn channel() -> (CoordinatorHandle, Inbox) {
-    let (inbox, messages) = mpsc::channel(INBOX_MAX);
+    let (inbox, messages) = mpsc::channel(EVENTS_MAX);
     let decoding = Arc::new(Semaphore::new(1));
     (CoordinatorHandle { inbox, decoding, numbers: Arc::default() }, Inbox(messages))
 }
@@ -148,7 +145,7 @@ impl CoordinatorHandle {
         self.deliver(Message::Event(event)).await;
     }
 
-    /// The event is made when the one before it has been handled.
+    /// The event is made when the one before it was handled.
     pub(crate) async fn tell_decoded(&self, event: impl FnOnce() -> Event) {
         let place = self.decoding.clone().acquire_owned().await.ok();
         self.deliver(Message::Decoded { event: event(), place }).await;
@@ -157,7 +154,7 @@ impl CoordinatorHandle {
     pub(crate) async fn call(&self, request: ValidCall, wants_progress: bool) -> OpenCall {
         let call = CallId(self.next_number());
         let (outcome, answer) = oneshot::channel();
-        let (progress, reports) = mpsc::channel(PROGRESS_MAX);
+        let (progress, reports) = mpsc::channel(REPORTS_MAX);
         let label = CallLabel {
             tool: request.tool().name,
             client_request_id: request.client_request_id().map(str::to_owned),
@@ -170,7 +167,7 @@ impl CoordinatorHandle {
 
     pub(crate) async fn unity_opened(&self) -> UnityPort {
         let on = ConnectionId(self.next_number());
-        let (outbox, frames) = mpsc::channel(OUTBOX_MAX);
+        let (outbox, frames) = mpsc::channel(FRAMES_MAX);
         let (admitted, dropped) = (CancellationToken::new(), CancellationToken::new());
         let told_to_close = CancellationToken::new();
         let bridge = Bridge {
@@ -183,15 +180,14 @@ impl CoordinatorHandle {
         UnityPort { id: on, outbox: frames, admitted, told_to_close, dropped }
     }
 
-    /// How things are; `None` once the loop has ended.
+    /// The present state; `None` once the loop has ended.
     pub(crate) async fn look(&self) -> Option<EditorReport> {
         let (report, answer) = oneshot::channel();
         self.deliver(Message::Look(report)).await;
         answer.await.ok()
     }
 
-    /// A message for a loop that has ended is of no use to anybody: whoever waits for an answer
-    /// sees its channel closed.
+    /// A message for a loop that has ended is dropped: its sender sees that the channel for the answer is closed.
     async fn deliver(&self, message: Message) {
         self.inbox.send(message).await.unwrap_or_default();
     }
@@ -210,7 +206,7 @@ pub async fn run<C: Core>(core: C, mut inbox: Inbox) {
         bridges: BTreeMap::new(),
         decoding: None,
         stopped: false,
-        failures: 0,
+        panics: 0,
     };
     while !server.stopped {
         let deadline = server.core.next_deadline().map(|deadline| deadline.at.since_start());
@@ -236,7 +232,7 @@ async fn until(started: Instant, deadline: Option<Duration>) {
     }
 }
 
-/// The core and the ends of the wires its effects travel on. Holds no policy.
+/// The core and the channels to its callers and sockets. Holds no policy.
 struct EventLoop<C> {
     core: C,
     started: Instant,
@@ -246,7 +242,7 @@ struct EventLoop<C> {
     decoding: Option<OwnedSemaphorePermit>,
     stopped: bool,
     /// Panics of the core in a row.
-    failures: u32,
+    panics: u32,
 }
 
 impl<C: Core> EventLoop<C> {
@@ -270,7 +266,7 @@ impl<C: Core> EventLoop<C> {
                 Some(Event::UnityOpened { on })
             }
             Message::Look(report) => {
-                // Whoever asked may have left.
+                // The asker may have left.
                 report.send(self.core.editor_report(self.now())).unwrap_or_default();
                 None
             }
@@ -291,7 +287,7 @@ impl<C: Core> EventLoop<C> {
         }
     }
 
-    /// A panic in the core is a defect, but not the end: whoever called is told the truth.
+    /// A panic in the core is a defect, but not the end: the caller gets the guarantee that is true.
     fn decide(&mut self, event: Event) -> Vec<Effect> {
         let now = self.now();
         let call = if let Event::CallReceived { call, .. } = &event { Some(*call) } else { None };
@@ -304,10 +300,10 @@ impl<C: Core> EventLoop<C> {
     /// `None` if the core panicked, which is logged where it happens.
     fn handle(&mut self, now: Timestamp, event: Event) -> Option<Vec<Effect>> {
         let handled = catch_unwind(AssertUnwindSafe(|| self.core.handle(now, event)));
-        self.failures = if handled.is_ok() { 0 } else { self.failures + 1 };
+        self.panics = if handled.is_ok() { 0 } else { self.panics + 1 };
         match handled {
-            // It will not heal: an end is better than a spin.
-            Err(panic) if self.failures > FAILURES_MAX => resume_unwind(panic),
+            // It will not recover: an end is better than a loop.
+            Err(panic) if self.panics > PANICS_MAX => resume_unwind(panic),
             handled => handled.ok(),
         }
     }
@@ -319,7 +315,7 @@ impl<C: Core> EventLoop<C> {
         if !effects.iter().any(answers)
             && let Some(caller) = self.callers.remove(&call)
         {
-            // The core lost track of it, so nobody can say whether it was sent.
+            // The core lost track of it, so it is unknown whether it was sent.
             caller.outcome.send(Err(Failure::broken_after_sending())).unwrap_or_default();
         }
         effects
@@ -366,8 +362,8 @@ impl<C: Core> EventLoop<C> {
                 }
                 None
             }
-            Effect::Send { on, frame } => match self.post(on, Outgoing::Say(frame)) {
-                Some(Outgoing::Say(frame)) => Some(Event::UnityNotSent { on, frame }),
+            Effect::Send { on, frame } => match self.post(on, Outgoing::Frame(frame)) {
+                Some(Outgoing::Frame(frame)) => Some(Event::UnityNotSent { on, frame }),
                 Some(Outgoing::Close { .. }) | None => None,
             },
             Effect::Close { on, code, reason } => {
@@ -382,12 +378,12 @@ impl<C: Core> EventLoop<C> {
         }
     }
 
-    /// Gives back what the socket does not take; such a socket is dropped, not waited for.
+    /// Returns what the socket does not take. Such a socket is dropped.
     fn post(&self, on: ConnectionId, outgoing: Outgoing<ToUnity>) -> Option<Outgoing<ToUnity>> {
         let Some(bridge) = self.bridges.get(&on) else { return Some(outgoing) };
         let begun_or_ended = match outgoing {
-            Outgoing::Say(ToUnity::Hello(_)) => Some(&bridge.admitted), // Said to the Editor alone.
-            Outgoing::Say(_) => None,
+            Outgoing::Frame(ToUnity::Hello(_)) => Some(&bridge.admitted), // Sent only to the Editor.
+            Outgoing::Frame(_) => None,
             Outgoing::Close { .. } => Some(&bridge.told_to_close),
         };
         let sent = bridge.outbox.try_send(outgoing);

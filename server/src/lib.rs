@@ -1,10 +1,20 @@
 //! unity-mcp: an MCP server for the Unity Editor.
 //!
-//! `coordination` is the core: every decision of the server, as one state machine without IO.
-//! `io` is the shell around it: sockets, stdio and MCP. `config_loader` turns flags and a file into the
-//! limits the core works by, `logger` is the only place that writes logs, and `system` has what differs
-//! from one operating system to the next.
+//! The crate `coordination` is the core: every decision of the server, as one state machine without IO. This crate is
+//! the shell around it and the program.
+//!
+//! | module | what it is |
+//! |---|---|
+//! | `event_loop`, `transition_log` | the owner of the core; one log line per event and effect |
+//! | `http` | the listener: access rules, limits and timeouts, `/unity`, `/mcp`, `/healthz` |
+//! | `mcp` | requests of agents become calls, outcomes become results |
+//! | `unity` | the sockets of the plugin |
+//! | `port` | which program holds the port, and where a request runs |
+//! | `budget`, `request_room` | every number of the shell; how many requests may be open |
+//! | `network`, `system` | what the server needs of a network; what differs between systems |
+//! | `config_loader`, `logger` | flags and file become a `Config`; the log |
 
+pub mod budget;
 pub mod config_loader;
 pub mod event_loop;
 pub mod http;
@@ -12,63 +22,60 @@ pub mod logger;
 pub mod mcp;
 pub mod network;
 pub mod port;
+mod request_room;
 pub mod system;
 mod transition_log;
 pub mod unity;
 
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use coordination::{Boot, Event};
 use rmcp::ServiceExt;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tracing::debug;
+use tracing::{debug, info};
 
 use config_loader::Config;
-use coordination::{Boot, Event};
 use event_loop::Core;
-use http::Surroundings;
-use http::request_body::REQUEST_BYTES_MAX;
+use http::access::AccessRules;
+use http::{HttpHost, HttpSettings};
 use mcp::adapter::McpEndpointAdapter;
 use mcp::stdio_transport::StdioTransport;
 use mcp::tasks::TaskView;
-use network::Network;
+use network::{Listener as _, Network};
 use port::port_keeper::PortKeeper;
-use port::relay::Relay;
+use port::upstream::Upstream;
 
 /// What the server calls itself, to Unity and to agents.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// How long the last answers may take to be written: the core takes at most 1.2 of the 2 seconds.
-const FLUSH_MAX: Duration = Duration::from_millis(300);
-/// Calls that an agent may have open at once, however short the queue is.
-const CALLS_MIN: usize = 80;
-
-/// One server: what it was told, its name, and the world it runs in.
+/// One server: its configuration, its name, and the system it runs on.
 pub struct Server<N: Network, C: Core> {
     pub config: Config,
     /// Made with the limits of `config` and with `boot`.
     pub core: C,
     pub boot: Boot,
-    /// When it was started, for whoever is told a time.
+    /// When it was started: agents see the times of jobs.
     pub started: SystemTime,
     pub network: N,
-    /// What agents and the plugin must show, if anything.
+    /// The token that agents and the plugin must send, if one is required.
     pub token: Option<String>,
-    /// Of this process, for whoever asks who has the port.
+    /// Of this process, for `/healthz`.
     pub pid: u32,
-    /// How often a silent stream of an answer is kept alive. It goes by the real clock.
+    /// How often a silent answer stream is kept alive, by the real clock.
     pub sse_keep_alive: Option<Duration>,
-    /// The port, or nothing if somebody else has it.
+    /// The port, if it could be bound.
     pub listener: Option<N::Listener>,
-    /// Cancelled by whoever wants the server to stop; its stdio agent does so by leaving.
+    /// Cancelled to stop the server. A stdio agent that leaves does that too.
     pub stop: CancellationToken,
 }
 
 impl<N: Network, C: Core> Server<N, C> {
-    /// Runs until stopped, with every call answered and every socket closed or given its time.
+    /// Runs until it is stopped and every call is answered.
     pub async fn run<R, W>(self, stdio: Option<(R, W)>)
     where
         R: AsyncRead + Unpin + Send + 'static,
@@ -76,46 +83,41 @@ impl<N: Network, C: Core> Server<N, C> {
     {
         let Self { config, core: decisions, boot, started, pid, network, .. } = self;
         let Self { token, sse_keep_alive, listener, stop, .. } = self;
-        let message_max = config.limits.message_max_bytes;
-        // As many as may wait, control calls too, and some that are answered at once.
-        let calls_max = CALLS_MIN.max(2 * config.limits.queue_max + 16);
+        let calls_max = budget::calls_max(config.limits.queue_max);
         let (core, inbox) = event_loop::channel();
         let event_loop = event_loop::run(decisions, inbox);
 
-        let (relay_to, holder) = watch::channel(None);
-        let relay = Relay::new(network.clone(), holder);
+        let (holder, upstream) = watch::channel(None);
+        let upstream = Upstream::new(network.clone(), upstream);
         let tasks_shown = TaskView { started, poll_interval: config.limits.job_poll_interval };
-        let adapter = McpEndpointAdapter::new(core.clone(), relay, tasks_shown);
-        let tasks = TaskTracker::new();
-        let closing = CancellationToken::new();
-        let surroundings = Surroundings {
-            core: core.clone(),
-            adapter: adapter.clone(),
-            instance_id: boot,
-            pid,
-            message_max,
-            calls_max,
-            sse_keep_alive,
-            tasks: tasks.clone(),
-            closing: closing.clone(),
-        };
-        let (port, allowed_origins) = (config.port, config.allowed_origins);
-        let keeper = PortKeeper {
-            network,
-            port,
-            core: core.clone(),
-            relay_to,
-            surroundings,
-            allowed_origins,
-            token,
-        };
-        tokio::spawn(keeper.keep(listener));
+        let adapter = McpEndpointAdapter::new(core.clone(), upstream, tasks_shown);
+        let (tasks, closing) = (TaskTracker::new(), CancellationToken::new());
         let left = CancellationToken::new();
         if let Some((input, output)) = stdio {
-            let transport =
-                StdioTransport::new(input, output, REQUEST_BYTES_MAX, calls_max, left.clone());
-            tasks.spawn(converse(adapter, transport, closing.clone(), left.clone()));
+            let transport = StdioTransport::new(input, output, calls_max, left.clone());
+            tasks.spawn(converse(adapter.clone(), transport, closing.clone(), left.clone()));
         }
+        let message_max = config.limits.message_max_bytes;
+        let settings =
+            HttpSettings { instance_id: boot, pid, message_max, calls_max, sse_keep_alive };
+        let keeper = PortKeeper { network, port: config.port, core: core.clone(), holder };
+        tokio::spawn({
+            let (core, tasks, closing) = (core.clone(), tasks.clone(), closing.clone());
+            async move {
+                let listener = match listener {
+                    Some(listener) => listener,
+                    None => keeper.listener().await,
+                };
+                core.tell(Event::PortBound).await;
+                let port = listener.port();
+                info!(
+                    "listening on http://127.0.0.1:{port}/mcp; Unity connects to ws://127.0.0.1:{port}/unity"
+                );
+                let access = AccessRules::new(port, config.allowed_origins, token.as_deref());
+                let host = HttpHost::new(core, adapter, access, settings, tasks, closing);
+                Arc::new(host).serve(listener).await;
+            }
+        });
         tokio::spawn(async move {
             tokio::select! {
                 () = stop.cancelled() => {}
@@ -127,8 +129,8 @@ impl<N: Network, C: Core> Server<N, C> {
         event_loop.await;
         closing.cancel();
         tasks.close();
-        if timeout(FLUSH_MAX, tasks.wait()).await.is_err() {
-            debug!("a peer did not take its last answers");
+        if timeout(budget::STOP_FLUSH_TIMEOUT, tasks.wait()).await.is_err() {
+            debug!("a peer did not read its last answers");
         }
     }
 }
@@ -148,7 +150,7 @@ async fn converse<R, W>(
             let ended = conversation.waiting().await;
             debug!(?ended, "the agent has left");
         }
-        Err(error) => debug!(%error, "the agent left before it said anything"),
+        Err(error) => debug!(%error, "the agent left before it sent anything"),
     }
-    left.cancel(); // However it ended: nobody reads from the agent any more.
+    left.cancel(); // The agent is not read from any more.
 }

@@ -1,5 +1,5 @@
 //! Logger: the only place that writes logs, to stderr alone. It never waits: lines go through a bounded
-//! channel to a thread, so a stderr that nobody reads stops neither the server nor its end.
+//! channel to a thread, so an unread stderr stops neither the server nor its end.
 //!
 //! Every text is escaped, whatever field a peer's words stand in, and lines are rationed: a peer can
 //! neither forge a line nor fill a disk.
@@ -9,7 +9,7 @@ use std::io::{self, Write as _};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use protocol::{Json, Map, printable};
 use tracing::field::{Field, Visit};
@@ -21,16 +21,10 @@ use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
 use tracing_subscriber::registry::Registry;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-/// Lines that wait for stderr, and their bytes.
-const WAITING_MAX: usize = 1_024;
-const WAITING_BYTES_MAX: usize = 1024 * 1024;
-/// Lines at once, and per second in the long run. One that is longer than a kilobyte counts as several.
-const BURST_MAX: f64 = 1_000.0;
-const PER_SECOND: f64 = 100.0;
-/// Characters of one text in a line.
-const TEXT_MAX: usize = 1_000;
-/// How long the last lines may take.
-const FLUSH_MAX: Duration = Duration::from_millis(100);
+use crate::budget::{
+    LOG_BURST_MAX, LOG_FLUSH_TIMEOUT, LOG_PER_SECOND, LOG_TEXT_MAX, LOG_WAITING_BYTES_MAX,
+    LOG_WAITING_MAX,
+};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
@@ -51,7 +45,7 @@ enum Item {
 
 /// From here on `tracing` writes here; once per process.
 pub fn start(level: Level, format: Format) -> Logger {
-    let (lines, waiting) = sync_channel(WAITING_MAX);
+    let (lines, waiting) = sync_channel(LOG_WAITING_MAX);
     let (done, written) = sync_channel(1);
     let bytes = Arc::new(AtomicUsize::new(0));
     let written_bytes = bytes.clone();
@@ -61,7 +55,7 @@ pub fn start(level: Level, format: Format) -> Logger {
     // rmcp warns of every error it answers with, and shows payloads below that.
     let targets = Targets::new().with_default(LevelFilter::ERROR).with_target("unity_mcp", level);
     Registry::default().with(layer.with_filter(targets)).init();
-    // The default hook writes raw text, and waits for a stderr that nobody reads.
+    // The default hook writes raw text, and waits for a stderr that is not read.
     std::panic::set_hook(Box::new(|panic| error!("a defect: {panic}")));
     Logger { lines, written }
 }
@@ -70,7 +64,7 @@ impl Drop for Logger {
     fn drop(&mut self) {
         // A stderr that is not read is not waited for.
         if self.lines.try_send(Item::End).is_ok() {
-            self.written.recv_timeout(FLUSH_MAX).unwrap_or_default();
+            self.written.recv_timeout(LOG_FLUSH_TIMEOUT).unwrap_or_default();
         }
     }
 }
@@ -122,8 +116,8 @@ impl Lines {
             Format::Json => json_line(&time, level, fields),
         };
         let length = line.len();
-        // A full channel means that nobody reads: the line is lost, the server goes on.
-        let room = self.bytes.fetch_add(length, Ordering::Relaxed) < WAITING_BYTES_MAX;
+        // A full channel means that stderr is not read: the line is lost, the server goes on.
+        let room = self.bytes.fetch_add(length, Ordering::Relaxed) < LOG_WAITING_BYTES_MAX;
         if !room || self.lines.try_send(Item::Line(line)).is_err() {
             self.bytes.fetch_sub(length, Ordering::Relaxed);
         }
@@ -182,11 +176,11 @@ impl Visit for Fields {
     }
 
     fn record_str(&mut self, field: &Field, value: &str) {
-        self.add(field, printable(value, TEXT_MAX).into());
+        self.add(field, printable(value, LOG_TEXT_MAX).into());
     }
 
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        let text = printable(&format!("{value:?}"), TEXT_MAX);
+        let text = printable(&format!("{value:?}"), LOG_TEXT_MAX);
         if field.name() == "message" {
             self.message = text;
         } else {
@@ -204,13 +198,13 @@ struct Ration {
 
 impl Ration {
     fn new(now: Instant) -> Self {
-        Self { lines: BURST_MAX, filled: now, left_out: 0 }
+        Self { lines: LOG_BURST_MAX, filled: now, left_out: 0 }
     }
 
     /// Whether one more line may be written, and how many were left out before it.
     fn take(&mut self, now: Instant) -> Option<u64> {
-        let grown = now.saturating_duration_since(self.filled).as_secs_f64() * PER_SECOND;
-        self.lines = (self.lines + grown).min(BURST_MAX);
+        let grown = now.saturating_duration_since(self.filled).as_secs_f64() * LOG_PER_SECOND;
+        self.lines = (self.lines + grown).min(LOG_BURST_MAX);
         self.filled = now;
         if self.lines < 1.0 {
             self.left_out += 1;

@@ -1,26 +1,23 @@
-//! Arguments, configuration, port, server. Everything else is elsewhere.
+//! The program: arguments, configuration, port, server.
 
 mod cli;
 
 use std::io::{ErrorKind, Write as _};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use coordination::ExecutionCoordinator;
 use rmcp::transport::io::stdio_pipes;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
+use unity_mcp::budget::{SSE_KEEP_ALIVE, STOP_TIMEOUT};
 use unity_mcp::config_loader::{self, Config};
-use unity_mcp::http::SSE_KEEP_ALIVE;
 use unity_mcp::network::Network as _;
-use unity_mcp::port::port_keeper::{Holder, identify};
+use unity_mcp::port::holder::{Holder, identify};
 use unity_mcp::system::{self, Loopback, StopSignals};
 use unity_mcp::{Server, VERSION, logger};
 
-/// Why the process ends otherwise than asked: its exit code and one line.
+/// Why the process fails: its exit code and one line.
 type Failed = (i32, String);
-
-/// Whatever the peers do, the process is gone within two seconds.
-const END_MAX: Duration = Duration::from_millis(1_700);
 
 fn main() {
     let ended = run();
@@ -29,7 +26,7 @@ fn main() {
         // If stderr is closed, the code says it.
         writeln!(std::io::stderr(), "unity-mcp: {line}").unwrap_or_default();
     }
-    // Not a return: a thread may be parked on stdin for ever.
+    // Not a return: a thread may block on stdin for ever.
     std::process::exit(code);
 }
 
@@ -56,7 +53,7 @@ async fn serve(config: Config, stdio: bool) -> Result<(), Failed> {
     let port = config.port;
     let listener = match Loopback.bind(port).await {
         Ok(listener) => Some(listener),
-        Err(_) if stdio => None, // The server tries again: a dead one is the worst answer.
+        Err(_) if stdio => None, // The server stays up and tries again.
         Err(error) if error.kind() == ErrorKind::AddrInUse => return Err(in_use(port).await),
         Err(error) => return Err((1, format!("port {port} cannot be used: {error}"))),
     };
@@ -76,7 +73,7 @@ async fn serve(config: Config, stdio: bool) -> Result<(), Failed> {
 fn token() -> Result<String, String> {
     let token = token::read_or_create().map_err(|error| format!("require_token: {error}"))?;
     let file = token::file().unwrap_or_default();
-    info!("agents and the plugin must show the token in {}", file.display());
+    info!("agents and the plugin must send the token in {}", file.display());
     Ok(token)
 }
 
@@ -85,7 +82,7 @@ async fn in_use(port: u16) -> Failed {
     (3, format!("port {port} is in use by {holder}; stop it or choose another with --port"))
 }
 
-/// A signal, or that whoever started a stdio server is gone. A second signal is not argued with.
+/// Stops at a signal, or when the parent of a stdio server is gone. A second signal ends the process at once.
 async fn end_when_asked(mut signals: StopSignals, stop: CancellationToken, stdio: bool) {
     tokio::select! {
         () = signals.next() => {}
@@ -95,7 +92,7 @@ async fn end_when_asked(mut signals: StopSignals, stop: CancellationToken, stdio
     }
     stop.cancel();
     std::thread::spawn(|| {
-        std::thread::sleep(END_MAX);
+        std::thread::sleep(STOP_TIMEOUT);
         std::process::exit(0);
     });
     signals.next().await;

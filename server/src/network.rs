@@ -1,4 +1,4 @@
-//! What the server needs of a network. Production gives it TCP on the loopback, simulations theirs.
+//! Network: what the server needs of a network. The program uses TCP on the loopback, simulations use their own.
 
 use std::future::Future;
 use std::io;
@@ -13,10 +13,10 @@ pub trait Network: Clone + Send + Sync + 'static {
     /// Listens on the loopback; port 0 takes a free one.
     fn bind(&self, port: u16) -> impl Future<Output = io::Result<Self::Listener>> + Send;
 
-    /// Dials a port of the loopback; an error if another user is found there, as far as can be known.
+    /// Connects to a port of the loopback; an error if the other end is known to belong to another user.
     fn connect(&self, port: u16) -> impl Future<Output = io::Result<Self::Stream>> + Send;
 
-    /// Whether whoever listens there is the user this process runs as, as far as can be known.
+    /// Whether the listener belongs to the user of this process, as far as can be known.
     fn listener_is_same_user(&self, _port: u16) -> impl Future<Output = bool> + Send {
         std::future::ready(true)
     }
@@ -32,7 +32,6 @@ pub trait Listener: Send + 'static {
 
 pub struct Accepted<S> {
     pub stream: S,
-    /// Whether the other end belongs to the user this process runs as, as far as can be known; `None` if it has
-    /// gone.
+    /// Whether the other end belongs to the user of this process, as far as can be known; `None` if it has gone.
     pub same_user: BoxFuture<'static, Option<bool>>,
 }

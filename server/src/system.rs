@@ -1,5 +1,5 @@
-//! What differs from one operating system to the next: signals, the death of the parent, who owns the
-//! other end of a socket. Nothing outside this module is particular to a system.
+//! What differs between operating systems: signals, the death of the parent, the owner of the other end of a
+//! socket. No other module depends on the system.
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -10,7 +10,7 @@ use tracing::warn;
 use crate::network::{Accepted, Listener, Network};
 use coordination::Boot;
 
-/// TCP on 127.0.0.1, and there alone.
+/// TCP on 127.0.0.1 only.
 #[derive(Clone, Copy, Debug)]
 pub struct Loopback;
 
@@ -20,7 +20,7 @@ impl Network for Loopback {
 
     async fn bind(&self, port: u16) -> io::Result<TcpListener> {
         #[cfg(target_os = "linux")]
-        linux::own_user(); // Before anybody can take the descriptors that it needs.
+        linux::own_user(); // Before an attack can take the descriptors that it needs.
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
         warn_of_a_namesake(Listener::port(&listener)).await;
         Ok(listener)
@@ -44,12 +44,12 @@ impl Network for Loopback {
     }
 }
 
-/// A client that says `localhost` may try version 6 of the protocol first, and find somebody else there.
+/// A client that connects to `localhost` may try IPv6 first and reach another program.
 async fn warn_of_a_namesake(port: u16) {
     let taken = TcpListener::bind((Ipv6Addr::LOCALHOST, port)).await;
     if taken.is_err_and(|error| error.kind() == io::ErrorKind::AddrInUse) {
         warn!(
-            "[::1]:{port} is held by another program: whoever connects to localhost:{port} may reach that one and not this; say 127.0.0.1:{port}"
+            "another program holds [::1]:{port}: a client that connects to localhost:{port} may reach that program; use 127.0.0.1:{port}"
         );
     }
 }
@@ -74,7 +74,7 @@ impl Listener for TcpListener {
 
 pub use imp::{StopSignals, parent_death};
 
-/// Ends when nobody reads stdout any more, if that can be seen before something is written to it.
+/// Ends when stdout is closed, if the system shows that before something is written to it.
 pub async fn stdout_closed() {
     #[cfg(target_os = "linux")]
     linux::stdout_closed().await;
@@ -88,12 +88,11 @@ mod linux;
 #[cfg(unix)]
 mod imp {
     use std::os::unix::process::parent_id;
-    use std::time::Duration;
 
     use tokio::signal::unix::{Signal, SignalKind, signal};
     use tokio::time::sleep;
 
-    const PARENT_CHECK: Duration = Duration::from_millis(500);
+    use crate::budget::PARENT_CHECK;
 
     /// SIGINT, SIGTERM and SIGHUP: from here on they do not end the process themselves.
     pub struct StopSignals([Option<Signal>; 3]);
@@ -185,7 +184,7 @@ async fn peer_is_same_user(peer: SocketAddr, ours: SocketAddr) -> Option<bool> {
     linux::peer_is_same_user(peer, ours).await
 }
 
-/// Only Linux tells without special rights who owns a socket; elsewhere every local user is let in.
+/// Only Linux shows without special rights who owns a socket. Elsewhere every local user is accepted.
 #[cfg(not(target_os = "linux"))]
 async fn peer_is_same_user(_peer: SocketAddr, _ours: SocketAddr) -> Option<bool> {
     Some(true)

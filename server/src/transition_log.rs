@@ -1,7 +1,7 @@
 //! One line of log per transition, with the ids that tie lines together. `info` is what a user would
 //! notice, `warn` what is unusual but handled, `debug` every transition, `trace` every frame.
 //!
-//! Text of peers is logged as it came: the logger escapes every line.
+//! Text of peers is logged as it is: the logger escapes every line.
 
 use protocol::{FromUnity, ToUnity};
 use tracing::{debug, info, trace, warn};
@@ -11,9 +11,9 @@ use coordination::{Answer, ConnectionId, Effect, Event, Failure, Note, Outcome, 
 
 pub(crate) fn event(event: &Event) {
     match event {
-        Event::PortBound => debug!("the port is ours"),
+        Event::PortBound => debug!("port bound"),
         Event::PortHeld { port, holder } => {
-            warn!(port, holder, "the port is held: Unity cannot come");
+            warn!(port, holder, "another program holds the port: Unity cannot connect");
         }
         Event::CallReceived { call, request, wants_progress } => debug!(
             call = call.0,
@@ -23,17 +23,19 @@ pub(crate) fn event(event: &Event) {
             "call received"
         ),
         Event::CallCancelled { call } => debug!(call = call.0, "call cancelled by its agent"),
-        Event::CallBroke { call } => debug!(call = call.0, "call broke in its adapter"),
+        Event::CallBroke { call } => debug!(call = call.0, "the adapter of a call failed"),
         Event::UnityOpened { on } => debug!(session = on.0, "unity socket opened"),
         Event::UnityFrame { on, frame } => unity_frame(*on, frame.as_ref().ok()),
-        Event::UnityNotSent { on, .. } => debug!(session = on.0, "unity socket took no frame"),
+        Event::UnityNotSent { on, .. } => {
+            debug!(session = on.0, "a frame could not be sent to unity")
+        }
         Event::UnityClosed { on, by } => debug!(session = on.0, ?by, "unity socket closed"),
         Event::StopRequested => info!("stopping"),
         Event::DeadlineReached => trace!("deadline reached"),
     }
 }
 
-/// A frame that could not be decoded is told of by a note of the core.
+/// For a frame that could not be decoded there is a note of the core.
 fn unity_frame(on: ConnectionId, frame: Option<&FromUnity>) {
     let session = on.0;
     match frame {
@@ -78,7 +80,7 @@ pub(crate) fn effect(effect: &Effect, caller: Option<&CallLabel>) {
             }
         }
         Effect::Progress { call, report: ProgressReport { state, reason, .. } } => {
-            trace!(call = call.0, ?state, ?reason, "call goes on");
+            trace!(call = call.0, ?state, ?reason, "call progress");
         }
         Effect::Send { on, frame } => to_unity(*on, frame),
         Effect::Close { on, code, reason } => {
@@ -133,33 +135,33 @@ fn of_note(note: &Note) {
         }
         Note::SessionEnded { on, why } => info!(session = on.0, ?why, "unity disconnected"),
         Note::SessionContested { incumbent, newcomer } => {
-            warn!(session = incumbent.0, newcomer = newcomer.0, "a second Editor wants the place");
+            warn!(session = incumbent.0, newcomer = newcomer.0, "a second Editor has connected");
         }
         Note::VersionsDiffer { plugin, server } => {
-            warn!(plugin, server, "plugin and server are of different versions");
+            warn!(plugin, server, "plugin and server have different versions");
         }
-        Note::StaleStatus { seq } => debug!(seq, "stale editor status dropped"),
+        Note::StaleStatus { seq } => debug!(seq, "dropped a stale editor status"),
         Note::AnswerDropped { request_id } => {
-            warn!(%request_id, "an answer that nobody waits for was dropped");
+            warn!(%request_id, "dropped an answer that no call waits for");
         }
         Note::LaneFreed { request_id } => {
-            info!(%request_id, "an overdue request blocks unity no longer")
+            info!(%request_id, "an overdue request no longer blocks unity")
         }
         Note::BadAnswer { request_id, problem } => {
-            warn!(%request_id, problem, "unity answered nonsense");
+            warn!(%request_id, problem, "unity's answer could not be understood");
         }
         Note::QuestionUnanswered { request_id } => {
             warn!(%request_id, "unity did not answer a question about a job");
         }
         Note::BadFrame { on, problem } => warn!(session = on.0, problem, "bad frame from unity"),
-        Note::FrameIgnored { on } => debug!(session = on.0, "frame of a closing socket ignored"),
+        Note::FrameIgnored { on } => debug!(session = on.0, "ignored a frame of a closing socket"),
         Note::PluginError { code, message } => {
             warn!(code, text = message, "unity reports an error");
         }
         Note::CallCancelled { call } => info!(call = call.0, "call cancelled"),
         Note::JobChanged { job, state } => info!(job_id = %job, ?state, "job changed"),
         Note::LateAcceptance { request_id } => {
-            info!(%request_id, "a job that was given up is cancelled in unity");
+            info!(%request_id, "unity accepted a job too late: it is cancelled there");
         }
     }
 }

@@ -38,7 +38,7 @@ pub(crate) const ODD: [char; 19] = [
 ];
 
 /// What an attack may take beyond what the program had at its start.
-const MEMORY_MAX_KIB: u64 = 32 * 1024;
+const MEMORY_MAX_KIB: u64 = 64 * 1024;
 /// And what of that it may keep for the next one.
 const KEPT_MAX_KIB: u64 = 12 * 1024;
 /// How long a call may take when the attack is over.

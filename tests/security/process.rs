@@ -132,7 +132,7 @@ pub(crate) fn cases() -> Vec<Case> {
             let port = other.local_addr().unwrap().port();
             let mut server = Server::start_with(&["--port", &port.to_string()], |_| {});
             let line = server.wait_for_line("[::1]");
-            assert!(line.contains("WARN") && line.contains("is held by another program"), "{line}");
+            assert!(line.contains("WARN") && line.contains("another program holds"), "{line}");
         }),
         ("a_token_that_is_required_must_be_shown", |_| {
             let scratch = Scratch::new("token");

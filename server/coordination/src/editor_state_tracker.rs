@@ -14,9 +14,9 @@ pub(crate) struct EditorStateTracker {
 
 #[derive(Debug)]
 enum View {
-    /// No session, and nothing that would excuse its absence.
+    /// No session, and no compile or reload that would explain it.
     Unknown,
-    /// The session's own word.
+    /// What the session has said.
     Seen { state: EditorState, seq: u64, observed_at: Timestamp },
     /// No session, but it was compiling or reloading when it went.
     Remembered { state: EditorState, observed_at: Timestamp },
@@ -36,7 +36,7 @@ impl EditorStateTracker {
         Self { view: View::Unknown, compile_grace }
     }
 
-    /// A session began: its seq starts anew.
+    /// A session began: its seq starts again.
     pub(crate) fn on_hello(&mut self, now: Timestamp, state: EditorState, seq: u64) {
         self.view = View::Seen { state, seq, observed_at: now };
     }

@@ -12,9 +12,9 @@ use crate::time::JobTimes;
 /// Everything that can happen to the server.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    /// The port is ours: Unity can come.
+    /// The port is ours: Unity can connect.
     PortBound,
-    /// The port is not ours: Unity cannot come until `PortBound`. `holder` is said to agents.
+    /// The port is not ours: Unity cannot connect until `PortBound`. Agents see `holder`.
     PortHeld {
         port: u16,
         holder: String,
@@ -24,7 +24,7 @@ pub enum Event {
         request: ValidCall,
         wants_progress: bool,
     },
-    /// The agent does not want the answer any more.
+    /// The agent has cancelled the call.
     CallCancelled {
         call: CallId,
     },
@@ -83,9 +83,9 @@ pub enum Effect {
         code: CloseCode,
         reason: &'static str,
     },
-    /// Nothing to perform, but worth a line in the log and in every trace.
+    /// Nothing to do, but worth a line in the log and in every trace.
     Note(Note),
-    /// Everything is answered and closed, or had its time: the process may end.
+    /// Everything is answered and closed, or the time for that is over: the process may end.
     Stopped,
 }
 
@@ -96,11 +96,11 @@ pub enum CloseCode {
     Normal = 1000,
     GoingAway = 1001,
     Policy = 1008,
-    /// A request has blocked Unity for so long that the plugin should start afresh.
+    /// A request has blocked Unity for so long that the plugin should restart its session.
     Stuck = 4408,
 }
 
-/// What a call that succeeded is told.
+/// The answer to a call that succeeded.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
     EditorState(Box<EditorReport>),
@@ -172,7 +172,7 @@ pub struct JobReport {
     pub cancel: Option<CancelView>,
 }
 
-/// How a job shows that somebody wanted it cancelled.
+/// How a job shows that its cancel was requested.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CancelView {
     Requested,
@@ -189,7 +189,7 @@ pub enum CancelAnswer {
     Rejected,
 }
 
-/// How far a call is.
+/// The progress of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProgressReport {
     pub state: CallState,
@@ -198,7 +198,7 @@ pub struct ProgressReport {
     /// How many calls are before it.
     pub position: Option<usize>,
     pub elapsed: Duration,
-    /// The job it waits for, and how far that is.
+    /// The job it waits for, and the progress of that.
     pub job: Option<(JobState, Option<Progress>)>,
 }
 
@@ -213,9 +213,9 @@ pub enum CallState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionEnd {
     SocketClosed,
-    /// The same Editor came anew.
+    /// The same Editor connected again.
     Replaced,
-    /// It did not answer the probe, and a newcomer waits.
+    /// It did not answer the probe, and another Editor waits.
     ProbeUnanswered,
     NoPong,
     /// A request has not been finished for too long.
@@ -226,7 +226,7 @@ pub enum SessionEnd {
 }
 
 impl SessionEnd {
-    /// What its socket is told.
+    /// How its socket is closed.
     pub(crate) fn close(self) -> (CloseCode, &'static str) {
         match self {
             Self::SocketClosed => (CloseCode::Normal, "closed"),
@@ -242,7 +242,7 @@ impl SessionEnd {
     }
 }
 
-/// Decisions that nothing else would show.
+/// Decisions that no other effect shows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Note {
     SessionBegan {
@@ -264,7 +264,7 @@ pub enum Note {
     StaleStatus {
         seq: u64,
     },
-    /// An answer that nobody waits for: unknown, finished, or a second one.
+    /// An answer that no request waits for: unknown, finished, or a second one.
     AnswerDropped {
         request_id: RequestId,
     },
@@ -299,7 +299,7 @@ pub enum Note {
         job: JobId,
         state: JobState,
     },
-    /// Unity accepted a job that was given up; it is cancelled there.
+    /// Unity accepted a job that was given up, and it is cancelled there.
     LateAcceptance {
         request_id: RequestId,
     },

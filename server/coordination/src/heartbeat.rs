@@ -6,7 +6,7 @@ use crate::time::{Deadline, Timestamp, Why};
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Heartbeat {
-    /// No ping is on its way. `heard`: the last one was answered, and not just forgiven.
+    /// No ping is on its way. `heard`: the last one was answered, and not just given up.
     Resting { ping_at: Timestamp, heard: bool },
     /// A ping is on its way; the next one is not sent before its answer.
     Awaiting { sent_at: Timestamp },
@@ -17,7 +17,7 @@ impl Heartbeat {
         Self::Resting { ping_at: now + interval, heard: true }
     }
 
-    /// A ping that is unanswered is forgiven, but it has not been answered.
+    /// An unanswered ping is given up, but it does not count as answered.
     pub(crate) fn start_afresh(&mut self, now: Timestamp, interval: Duration) {
         let heard = match *self {
             Self::Resting { heard, .. } => heard,

@@ -1,4 +1,4 @@
-//! Names the server gives: they cannot be confused over a restart, nor with each other.
+//! Names that the server gives. They differ from each other, even over a restart.
 
 use std::fmt::{self, Write as _};
 

@@ -1,12 +1,14 @@
-//! The core. It decides everything and does nothing: an event and the time go in, effects come out.
+//! The core of unity-mcp. It decides everything and does nothing itself: an event and the time go in, effects come
+//! out. The crate depends on the wire's types alone.
 //!
 //! | responsibility | file | what it alone writes |
 //! |---|---|---|
 //! | the transition function | `execution_coordinator` | nothing itself: it asks the managers |
-//! | is this call sound? | `request_validator` (with `tool_catalog`, `shape`) | — |
+//! | is this call valid? | `request_validator` (with `tool_catalog`, `shape`) | — |
+//! | what an agent is told of Unity's answer | `tool_answers` | — |
 //! | order, the lane, the life of a call | `request_scheduler` | `stores::request`, `stores::queue` |
 //! | work that outlives its call | `job_manager` | `stores::job` |
-//! | which cancels Unity is still owed | `cancel_manager` | its intents |
+//! | what a cancel means, and which Unity is owed | `cancel_manager` | its intents |
 //! | what the Editor is doing | `editor_state_tracker` | its last observation |
 //! | sockets, sessions, heartbeat, windows | `reconnect_controller` | `stores::{connection, version, capability}` |
 //! | every failure and what it promises | `failure` | — |

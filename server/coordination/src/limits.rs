@@ -1,4 +1,4 @@
-//! Limits: every bound and every wait of the server, in one place.
+//! Limits: every limit and every wait of the core. `budget` has those of the shell.
 
 use std::time::Duration;
 
@@ -6,42 +6,42 @@ use std::time::Duration;
 pub struct Limits {
     /// Calls that wait or are queued. Control calls have the same room of their own.
     pub queue_max: usize,
-    /// From ping to ping.
+    /// Interval between pings.
     pub heartbeat_interval: Duration,
     /// How old an unanswered ping may be while the Editor is ready.
     pub heartbeat_timeout: Duration,
-    /// How long a socket may be silent before it is known to be a plugin.
+    /// How long a socket may take to say hello.
     pub hello_timeout: Duration,
-    /// How old the known state of a running job may become while Unity is there.
+    /// Interval between questions about a running job.
     pub job_poll_interval: Duration,
-    /// How long calls wait for an Editor that is away or does not respond.
+    /// How long calls wait for an Editor that is disconnected or does not respond.
     pub reconnect_wait: Duration,
     /// How long a compile or a reload may take.
     pub compile_grace: Duration,
     /// Of one frame, either way.
     pub message_max_bytes: usize,
-    /// How long a session that is challenged by a newcomer has to show that it lives.
+    /// How long a session has to answer its probe when another Editor connects.
     pub takeover_probe: Duration,
     /// Finished jobs that are kept.
     pub jobs_kept_max: usize,
 
-    /// Jobs that are queued or running: what Unity accepts must be bounded too.
+    /// Jobs that are queued or running.
     pub jobs_active_max: usize,
     /// How long Unity has to accept a job.
     pub submit_timeout: Duration,
     /// How long Unity has to answer a question about a job or a cancel.
     pub status_timeout: Duration,
-    /// Sockets without a hello; one more and the oldest gives way.
+    /// Sockets without a hello. One more, and the oldest is closed.
     pub pending_max: usize,
-    /// Bad frames in a row: with this one the peer is beyond repair.
+    /// Bad frames in a row after which the session is closed.
     pub bad_frames_max: u32,
-    /// Submissions given up on whose late acceptance is still answered with a cancel.
+    /// Submissions that were given up, and whose late acceptance is still answered with a cancel.
     pub abandoned_max: usize,
     /// Soon enough that the first report is there within a second.
     pub progress_first: Duration,
-    /// Often enough that a client with a limit of its own stays patient.
+    /// Often enough that a client with a timeout of its own keeps waiting.
     pub progress_interval: Duration,
-    /// How long peers have to close, so that the process is gone within two seconds.
+    /// How long peers have to close, so that the process ends within two seconds.
     pub stop_max: Duration,
 }
 

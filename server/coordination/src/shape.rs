@@ -1,5 +1,5 @@
-//! Shape: what a JSON value must look like. Plain data, so that one table says it once for the
-//! validator, for the answers of Unity, for schemas and for documents.
+//! Shape: what a JSON value must look like. One table serves the validator, the answers of Unity, the schemas and
+//! the documents.
 
 use protocol::Json;
 
@@ -21,7 +21,7 @@ pub enum Shape {
     /// At least one of.
     SomeOf(&'static [&'static str]),
     List(&'static Self),
-    /// Fields beyond these are let through: a newer plugin may say more.
+    /// Other fields are allowed: a newer plugin may send more.
     Object(&'static [Field]),
 }
 

@@ -59,7 +59,7 @@ pub enum Why {
     PongMissing,
     /// The call or job that has waited longest for the Editor gives up.
     WaitOver,
-    /// A compile observed before the session was lost is no excuse any more.
+    /// A compile that was seen before the session was lost no longer counts.
     CompileForgotten,
     /// Unity has not answered the round trip in the lane.
     TripTimeout,
@@ -74,6 +74,6 @@ pub enum Why {
     /// A call that waits for a job has waited as long as it asked to.
     ParkOver(CallId),
     ProgressDue(CallId),
-    /// Peers had their time to close.
+    /// The time of the peers to close is over.
     StopOver,
 }

@@ -1,4 +1,4 @@
-//! Flags: every setting can be typed.
+//! Flags: every setting has one.
 
 use protocol::{Json, printable};
 
@@ -7,7 +7,7 @@ use super::{
     unknown,
 };
 
-/// Sets what a flag says; gives the name of the setting.
+/// Sets what a flag says; returns the name of the setting.
 pub(super) fn apply_flag(
     config: &mut Config,
     name: &str,
@@ -27,7 +27,7 @@ pub(super) fn apply_flag(
         return Ok(TOKEN);
     }
     let setting = find(name).ok_or_else(|| unknown(&place, name))?;
-    // Port 0 is not a port but a wish: any that is free.
+    // Port 0 means any port that is free.
     let min = if setting.name == PORT { 0 } else { setting.min };
     let number = text.parse().ok().filter(|number| (min..=setting.max).contains(number));
     let value = format!("\"{}\"", printable(text, 60));
@@ -60,7 +60,7 @@ impl SettingFlag {
     }
 }
 
-/// Every setting can be typed.
+/// One flag for each setting.
 pub fn setting_flags() -> impl Iterator<Item = SettingFlag> {
     let defaults = Config::default();
     let numbers = SETTINGS.iter().map(move |setting| SettingFlag {
@@ -85,7 +85,7 @@ pub fn setting_flags() -> impl Iterator<Item = SettingFlag> {
         setting: TOKEN,
         name: flag_name(TOKEN),
         value_name: SWITCH,
-        help: "Let in only whoever shows the token of this user, which mock and relay find by themselves"
+        help: "Accept only agents and plugins that send the token of this user (mock and relay find it)"
             .to_owned(),
     };
     numbers.chain([origins, token])

@@ -1,22 +1,22 @@
-//! Which requests are let in: decided by the head, before anything is processed. A web page must not
+//! AccessRules: which requests are accepted. The head decides, before anything is processed. A web page must not
 //! reach Unity.
 
 use hyper::header::{AUTHORIZATION, HOST, HeaderMap, ORIGIN};
 use hyper::http::request::Parts;
 use hyper::{Method, StatusCode};
 
-pub struct Doorkeeper {
+pub struct AccessRules {
     hosts: Vec<String>,
     /// For `/mcp` alone; every other `Origin` is refused everywhere.
     allowed_origins: Vec<String>,
-    /// What `/mcp` and `/unity` must be shown, if anything.
+    /// The token that `/mcp` and `/unity` require, if they do.
     bearer: Option<String>,
 }
 
 /// The status and the one line a refused request is answered with.
 pub type Refusal = (StatusCode, &'static str);
 
-impl Doorkeeper {
+impl AccessRules {
     pub fn new(port: u16, allowed_origins: Vec<String>, token: Option<&str>) -> Self {
         let names = ["127.0.0.1", "localhost", "[::1]"];
         let mut hosts: Vec<String> = names.iter().map(|name| format!("{name}:{port}")).collect();
@@ -34,10 +34,10 @@ impl Doorkeeper {
         }
         self.check_origin(head)?;
         if head.uri.path() == "/unity" && from_a_browser(&head.headers) {
-            return Err((StatusCode::FORBIDDEN, "web pages are not let in"));
+            return Err((StatusCode::FORBIDDEN, "requests from web pages are rejected"));
         }
         if head.method == Method::OPTIONS {
-            return Err((StatusCode::METHOD_NOT_ALLOWED, "there is no CORS here"));
+            return Err((StatusCode::METHOD_NOT_ALLOWED, "CORS is not supported"));
         }
         self.check_token(head)
     }
@@ -54,17 +54,16 @@ impl Doorkeeper {
         let mut values = head.headers.get_all(AUTHORIZATION).iter();
         match (values.next(), values.next()) {
             (Some(shown), None) if is_same(shown.as_bytes(), bearer.as_bytes()) => Ok(()),
-            _ => Err((
-                StatusCode::UNAUTHORIZED,
-                "the token of this user is needed (--require-token)",
-            )),
+            _ => {
+                Err((StatusCode::UNAUTHORIZED, "this server requires its token (--require-token)"))
+            }
         }
     }
 
     fn check_host(&self, headers: &HeaderMap) -> Result<(), Refusal> {
         let mut values = headers.get_all(HOST).iter();
         let (Some(host), None) = (values.next(), values.next()) else {
-            return Err((StatusCode::BAD_REQUEST, "exactly one Host header is needed"));
+            return Err((StatusCode::BAD_REQUEST, "exactly one Host header is required"));
         };
         let is = |known: &String| host.as_bytes().eq_ignore_ascii_case(known.as_bytes());
         if self.hosts.iter().any(is) {
@@ -81,11 +80,11 @@ impl Doorkeeper {
         if alone && head.uri.path() == "/mcp" && self.allowed_origins.iter().any(is_allowed) {
             return Ok(());
         }
-        Err((StatusCode::FORBIDDEN, "web pages are not let in (see allowed_origins)"))
+        Err((StatusCode::FORBIDDEN, "requests from web pages are rejected (see allowed_origins)"))
     }
 }
 
-/// Takes the same time wherever they differ.
+/// Takes the same time, however much of them is equal.
 fn is_same(one: &[u8], other: &[u8]) -> bool {
     let differences = one.iter().zip(other).fold(0, |sum, (one, other)| sum | (one ^ other));
     one.len() == other.len() && std::hint::black_box(differences) == 0
@@ -99,9 +98,9 @@ fn from_a_browser(headers: &HeaderMap) -> bool {
 mod tests {
     use hyper::Request;
 
-    use super::Doorkeeper;
+    use super::AccessRules;
 
-    /// The status of a request for `target` with these headers, 0 if it is let in.
+    /// The status of a request for `target` with these headers, 0 if it is accepted.
     fn status(method: &str, target: &str, headers: &[(&str, &[u8])]) -> u16 {
         status_with(None, method, target, headers)
     }
@@ -118,7 +117,7 @@ mod tests {
         }
         let (head, ()) = request.body(()).unwrap().into_parts();
         let origins = vec!["http://localhost:3000".to_owned()];
-        Doorkeeper::new(8091, origins, token)
+        AccessRules::new(8091, origins, token)
             .check(&head)
             .err()
             .map_or(0, |(status, _)| status.as_u16())
@@ -204,10 +203,10 @@ mod tests {
                 assert_eq!(with(target, &[HOST, ("authorization", bad)]), 401, "{bad:?}");
             }
         }
-        assert_eq!(with("/healthz", &[HOST]), 0, "who this is may be asked by everybody");
-        assert_eq!(with("/mcp", &[good]), 400, "it opens no door that is closed otherwise");
+        assert_eq!(with("/healthz", &[HOST]), 0, "anyone may ask what this is");
+        assert_eq!(with("/mcp", &[good]), 400, "a token does not replace the other rules");
         assert_eq!(with("/mcp", &[HOST, good, ("origin", b"http://evil.com")]), 403);
-        assert_eq!(status("POST", "/mcp", &[HOST, good]), 0, "nobody asks for it");
+        assert_eq!(status("POST", "/mcp", &[HOST, good]), 0, "it is not required");
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Presence: whether a peer is still there while its request is answered. HTTP does not look for the end of a
-//! connection as long as it has bytes that come after the request, and a peer that has left is owed nothing.
+//! DisconnectWatch: notices that a peer has disconnected while its request is being answered. hyper does not look
+//! for the end of a connection as long as it has unread bytes behind the request.
 
 use std::io;
 use std::pin::Pin;
@@ -8,26 +8,25 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// What a peer may say before it has its answer. Whoever says more is not waited for.
-const AHEAD_MAX: usize = 4 * 1024;
+use crate::budget::HTTP_AHEAD_BYTES_MAX;
 
-/// A stream that can be looked at from two sides: by who reads it, and by who wants to know whether it has ended.
-pub(crate) struct Present<S>(Arc<Mutex<Ahead<S>>>);
+/// A stream with two users: one reads it, the other one wants to know whether it has ended.
+pub(crate) struct DisconnectWatch<S>(Arc<Mutex<Ahead<S>>>);
 
 struct Ahead<S> {
     stream: S,
-    /// Read to see whether it has ended, and not yet given to who reads it.
+    /// Read to see whether the stream has ended, and not yet passed on to the reader.
     read: Vec<u8>,
     ended: bool,
 }
 
-impl<S> Clone for Present<S> {
+impl<S> Clone for DisconnectWatch<S> {
     fn clone(&self) -> Self {
         Self(self.0.clone())
     }
 }
 
-impl<S> Present<S> {
+impl<S> DisconnectWatch<S> {
     pub(crate) fn new(stream: S) -> Self {
         Self(Arc::new(Mutex::new(Ahead { stream, read: Vec::new(), ended: false })))
     }
@@ -37,13 +36,13 @@ impl<S> Present<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> Present<S> {
-    /// Ready when the peer has closed its end or says too much. To be polled after who reads the stream, in the same
-    /// task: then it takes only what that leaves.
-    pub(crate) fn poll_left(&self, context: &mut Context<'_>) -> Poll<()> {
+impl<S: AsyncRead + Unpin> DisconnectWatch<S> {
+    /// Ready when the peer has closed its end or has sent too much. Poll it after the reader, in the same task:
+    /// then it takes only what the reader leaves.
+    pub(crate) fn poll_disconnected(&self, context: &mut Context<'_>) -> Poll<()> {
         let mut ahead = self.ahead();
-        while !ahead.ended && ahead.read.len() < AHEAD_MAX {
-            let mut bytes = [0; AHEAD_MAX];
+        while !ahead.ended && ahead.read.len() < HTTP_AHEAD_BYTES_MAX {
+            let mut bytes = [0; HTTP_AHEAD_BYTES_MAX];
             let mut buffer = ReadBuf::new(&mut bytes);
             let read = ready!(Pin::new(&mut ahead.stream).poll_read(context, &mut buffer));
             ahead.ended = read.is_err() || buffer.filled().is_empty();
@@ -53,7 +52,7 @@ impl<S: AsyncRead + Unpin> Present<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Present<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for DisconnectWatch<S> {
     fn poll_read(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -72,7 +71,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Present<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Present<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for DisconnectWatch<S> {
     fn poll_write(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -108,36 +107,36 @@ mod tests {
 
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, duplex};
 
-    use super::{AHEAD_MAX, Present};
+    use super::DisconnectWatch;
+    use crate::budget::HTTP_AHEAD_BYTES_MAX;
 
     #[tokio::test]
-    async fn an_end_is_seen_behind_bytes_that_nobody_has_read_and_no_byte_is_lost() {
+    async fn an_end_is_seen_behind_unread_bytes_and_no_byte_is_lost() {
         let (mut peer, ours) = duplex(64);
-        let mut present = Present::new(ours);
-        let watcher = present.clone();
-        assert!(!has_left(&watcher).await);
+        let mut watch = DisconnectWatch::new(ours);
+        let watcher = watch.clone();
+        assert!(!has_disconnected(&watcher).await);
         peer.write_all(b"next").await.unwrap();
-        assert!(!has_left(&watcher).await);
+        assert!(!has_disconnected(&watcher).await);
         peer.write_all(b" one").await.unwrap();
         drop(peer);
-        assert!(has_left(&watcher).await);
+        assert!(has_disconnected(&watcher).await);
         let mut read = String::new();
-        present.read_to_string(&mut read).await.unwrap();
+        watch.read_to_string(&mut read).await.unwrap();
         assert_eq!(read, "next one");
     }
 
     #[tokio::test]
-    async fn who_says_too_much_before_its_answer_is_not_waited_for() {
-        let (mut peer, ours) = duplex(2 * AHEAD_MAX);
-        let present = Present::new(ours);
-        peer.write_all(&[b'x'; AHEAD_MAX - 1]).await.unwrap();
-        assert!(!has_left(&present).await);
+    async fn a_peer_that_sends_too_much_before_its_answer_is_dropped() {
+        let (mut peer, ours) = duplex(2 * HTTP_AHEAD_BYTES_MAX);
+        let watch = DisconnectWatch::new(ours);
+        peer.write_all(&[b'x'; HTTP_AHEAD_BYTES_MAX - 1]).await.unwrap();
+        assert!(!has_disconnected(&watch).await);
         peer.write_all(b"x").await.unwrap();
-        assert!(has_left(&present).await);
+        assert!(has_disconnected(&watch).await);
     }
 
-    /// Whether it has left, as far as can be seen now.
-    async fn has_left(present: &Present<tokio::io::DuplexStream>) -> bool {
-        poll_fn(|context| std::task::Poll::Ready(present.poll_left(context).is_ready())).await
+    async fn has_disconnected(watch: &DisconnectWatch<tokio::io::DuplexStream>) -> bool {
+        poll_fn(|context| std::task::Poll::Ready(watch.poll_disconnected(context).is_ready())).await
     }
 }

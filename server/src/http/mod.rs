@@ -1,10 +1,10 @@
-//! HttpHost: one listener on the loopback. `/unity` is upgraded to a WebSocket, `/mcp` speaks MCP,
-//! `/healthz` says who this is.
+//! HttpHost: one listener on the loopback. `/unity` becomes a WebSocket, `/mcp` speaks MCP, `/healthz` says what this
+//! is. Names the event loop, the MCP adapter, the bridge and the network.
 
 pub mod access;
 mod connection_limiter;
 mod disconnect_watch;
-pub mod request_body;
+mod request_body;
 mod stall_timeout;
 
 use std::convert::Infallible;
@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
+use coordination::Boot;
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
@@ -34,86 +35,60 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{debug, warn};
 
+use crate::budget;
 use crate::event_loop::CoordinatorHandle;
-use crate::http::access::Doorkeeper;
-use crate::http::connection_limiter::{Asking, Guest, Guests};
-use crate::http::disconnect_watch::Present;
-use crate::http::request_body::{Bodies, REQUEST_BYTES_MAX};
-use crate::http::stall_timeout::Patient;
 use crate::mcp::adapter::McpEndpointAdapter;
-use crate::mcp::{json_guard, rendering};
+use crate::mcp::{message_check, rendering};
 use crate::network::{Accepted, Listener};
-use crate::unity::unity_bridge_client::{self, Goodbyes};
-use coordination::Boot;
-
-/// How long a request head may take, once it has begun.
-const HEAD_MAX: Duration = Duration::from_secs(5);
-/// How long a connection may be idle.
-const IDLE_MAX: Duration = Duration::from_secs(60);
-/// How long a peer may leave its answer unread.
-const UNREAD_MAX: Duration = Duration::from_secs(30);
-/// How long the body of a request may take.
-const BODY_MAX: Duration = Duration::from_secs(10);
-/// Bytes of a request head.
-const HEAD_BYTES_MAX: usize = 32 * 1024;
-/// Header lines of a request.
-const HEADERS_MAX: usize = 64;
-/// Connections beside those with a request that is being answered: the door is never blocked. A plugin's leaves
-/// when it becomes a WebSocket: those are bounded by the core.
-const IDLE_CONNECTIONS: usize = 16;
-/// Connections whose owner is not known yet; more wait to be accepted.
-const UNKNOWN_MAX: usize = 64;
-/// Connections of other users that are told why they are closed; more are just closed.
-const REFUSALS_MAX: usize = 16;
-/// How long such a connection is kept to take its refusal.
-const REFUSAL_MAX: Duration = Duration::from_millis(500);
-/// Progress keeps a stream alive; this is for calls without it.
-pub const SSE_KEEP_ALIVE: Duration = Duration::from_secs(15);
+use crate::request_room::RequestRoom;
+use crate::unity::unity_bridge_client::{self, ClosingSlots};
+use access::AccessRules;
+use connection_limiter::{Connection, ConnectionLimiter, OpenRequest};
+use disconnect_watch::DisconnectWatch;
+use stall_timeout::StallTimeout;
 
 type Body = BoxBody<Bytes, Infallible>;
 
-pub struct HttpHost {
+pub(crate) struct HttpHost {
     core: CoordinatorHandle,
     mcp: StreamableHttpService<McpEndpointAdapter, NeverSessionManager>,
-    doorkeeper: Doorkeeper,
-    instance_id: Boot,
-    pid: u32,
-    /// Of one frame of the plugin.
-    message_max: usize,
-    bodies: Bodies,
+    access: AccessRules,
+    settings: HttpSettings,
+    room: RequestRoom,
+    limiter: ConnectionLimiter,
+    unidentified: Arc<Semaphore>,
+    refusals: Semaphore,
+    closing_slots: Arc<ClosingSlots>,
     tasks: TaskTracker,
     closing: CancellationToken,
-    guests: Guests,
-    unknown: Arc<Semaphore>,
-    refusals: Semaphore,
-    goodbyes: Arc<Goodbyes>,
 }
 
-/// What a host needs to know of the server around it.
-pub struct Surroundings {
-    pub core: CoordinatorHandle,
-    pub adapter: McpEndpointAdapter,
-    pub instance_id: Boot,
-    pub pid: u32,
-    pub message_max: usize,
+pub(crate) struct HttpSettings {
+    pub(crate) instance_id: Boot,
+    pub(crate) pid: u32,
+    /// Bytes of one frame of the plugin.
+    pub(crate) message_max: usize,
     /// Requests that are answered at once.
-    pub calls_max: usize,
-    pub sse_keep_alive: Option<Duration>,
-    pub tasks: TaskTracker,
-    pub closing: CancellationToken,
+    pub(crate) calls_max: usize,
+    pub(crate) sse_keep_alive: Option<Duration>,
 }
 
 impl HttpHost {
-    pub fn new(surroundings: Surroundings, doorkeeper: Doorkeeper) -> Self {
-        let Surroundings { core, adapter, instance_id, pid, message_max, .. } = surroundings;
-        let Surroundings { calls_max, sse_keep_alive, tasks, closing, .. } = surroundings;
+    pub(crate) fn new(
+        core: CoordinatorHandle,
+        adapter: McpEndpointAdapter,
+        access: AccessRules,
+        settings: HttpSettings,
+        tasks: TaskTracker,
+        closing: CancellationToken,
+    ) -> Self {
         let config = StreamableHttpServerConfig::default()
             .with_legacy_session_mode(false)
             .with_json_response(true)
             .with_sse_retry(None)
-            .with_sse_keep_alive(sse_keep_alive)
-            .with_max_request_body_bytes(REQUEST_BYTES_MAX)
-            // The doorkeeper is stricter and guards every path.
+            .with_sse_keep_alive(settings.sse_keep_alive)
+            .with_max_request_body_bytes(budget::REQUEST_BYTES_MAX)
+            // The access rules are stricter and cover every path.
             .disable_allowed_hosts()
             .disable_allowed_origins();
         let mcp = StreamableHttpService::new(
@@ -121,55 +96,51 @@ impl HttpHost {
             Arc::new(NeverSessionManager::default()),
             config,
         );
-        let guests = Guests::new(calls_max + IDLE_CONNECTIONS, calls_max);
-        let unknown = Arc::new(Semaphore::new(UNKNOWN_MAX));
         Self {
             core,
             mcp,
-            doorkeeper,
-            instance_id,
-            pid,
-            message_max,
-            bodies: Bodies::default(),
+            access,
+            room: RequestRoom::new(settings.calls_max),
+            limiter: ConnectionLimiter::new(settings.calls_max + budget::HTTP_IDLE_MAX),
+            settings,
+            unidentified: Arc::new(Semaphore::new(budget::HTTP_UNIDENTIFIED_MAX)),
+            refusals: Semaphore::new(budget::HTTP_REFUSALS_MAX),
+            closing_slots: Arc::default(),
             tasks,
             closing,
-            guests,
-            unknown,
-            refusals: Semaphore::new(REFUSALS_MAX),
-            goodbyes: Arc::default(),
         }
     }
 
     /// Accepts until the server closes.
-    pub async fn serve<L: Listener>(self: Arc<Self>, mut listener: L)
+    pub(crate) async fn serve<L: Listener>(self: Arc<Self>, mut listener: L)
     where
         L::Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         loop {
             let accepted = async {
-                let place = self.unknown.clone().acquire_owned().await;
-                (place, listener.accept().await)
+                let permit = self.unidentified.clone().acquire_owned().await;
+                (permit, listener.accept().await)
             };
-            let (place, accepted) = tokio::select! {
+            let (permit, accepted) = tokio::select! {
                 biased;
                 () = self.closing.cancelled() => return,
                 accepted = accepted => accepted,
             };
             match accepted {
                 Ok(accepted) => {
-                    self.clone().welcome(accepted, place.ok());
-                    yield_now().await; // A flood of connections does not keep out anything else.
+                    self.clone().accept(accepted, permit.ok());
+                    yield_now().await; // A flood of connections must not keep everything else out.
                 }
                 Err(error) => {
                     warn!(%error, "a connection could not be accepted");
-                    sleep(Duration::from_millis(100)).await; // Out of descriptors: let some go.
+                    sleep(budget::HTTP_ACCEPT_RETRY).await;
                 }
             }
         }
     }
 
-    /// In a task of its own: who it is takes time to find out.
-    fn welcome<S>(self: Arc<Self>, accepted: Accepted<S>, place: Option<OwnedSemaphorePermit>)
+    /// In a task of its own: finding out who the peer is takes time.
+    fn accept<S>(self: Arc<Self>, accepted: Accepted<S>, permit: Option<OwnedSemaphorePermit>)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
@@ -177,59 +148,62 @@ impl HttpHost {
         tasks.spawn(async move {
             let Accepted { stream, same_user } = accepted;
             let same_user = same_user.await;
-            drop(place);
+            drop(permit);
             match same_user {
-                Some(true) => match self.guests.welcome() {
-                    Some(guest) => self.converse(stream, guest).await,
+                Some(true) => match self.limiter.accept() {
+                    Some(connection) => self.converse(stream, connection).await,
                     None => warn!("all connections are busy: one was dropped"),
                 },
                 Some(false) => {
                     warn!("a connection of another user was refused");
-                    if let Ok(_place) = self.refusals.try_acquire() {
+                    if let Ok(_permit) = self.refusals.try_acquire() {
                         refuse(stream).await;
                     }
                 }
-                None => debug!("a connection was closed before anybody knew whose it was"),
+                None => debug!("a connection closed before its user was known"),
             }
         });
     }
 
-    async fn converse<S>(self: Arc<Self>, stream: S, guest: Arc<Guest>)
+    async fn converse<S>(self: Arc<Self>, stream: S, connection: Arc<Connection>)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let (host, of_request) = (self.clone(), guest.clone());
+        let (host, of_request) = (self.clone(), connection.clone());
         let service = service_fn(move |request| {
-            let (host, asking) = (host.clone(), of_request.ask());
+            let (host, open) = (host.clone(), of_request.open_request());
             async move {
-                let response = host.answer(request, &asking).await;
+                let response = host.answer(request, &open).await;
                 // Until the answer is sent.
-                Ok::<_, Infallible>(response.map(|body| keep(body, asking)))
+                Ok::<_, Infallible>(response.map(|body| keep(body, open)))
             }
         });
-        let expecting = Arc::downgrade(&guest);
-        let present = Present::new(stream);
-        let patient = Patient::new(present.clone(), expecting, HEAD_MAX, UNREAD_MAX);
-        let connection = http1::Builder::new()
+        let watch = DisconnectWatch::new(stream);
+        // A socket that has become the plugin's is no connection of the limiter any more.
+        let weak = Arc::downgrade(&connection);
+        let is_incomplete = move || weak.upgrade().is_some_and(|connection| connection.is_idle());
+        let (head_max, unread_max) = (budget::HTTP_HEAD_TIMEOUT, budget::HTTP_UNREAD_TIMEOUT);
+        let stream = StallTimeout::new(watch.clone(), is_incomplete, head_max, unread_max);
+        let http = http1::Builder::new()
             .timer(TokioTimer::new())
-            .header_read_timeout(IDLE_MAX)
-            .max_buf_size(HEAD_BYTES_MAX)
-            .max_headers(HEADERS_MAX)
-            .serve_connection(TokioIo::new(patient), service)
+            .header_read_timeout(budget::HTTP_IDLE_TIMEOUT)
+            .max_buf_size(budget::HTTP_HEAD_BYTES_MAX)
+            .max_headers(budget::HTTP_HEADERS_MAX)
+            .serve_connection(TokioIo::new(stream), service)
             .with_upgrades();
-        let mut connection = pin!(connection);
+        let mut http = pin!(http);
         let ended = tokio::select! {
             biased;
-            ended = connection.as_mut() => ended,
-            () = guest.sent_away() => return,
-            // A call whose agent has left is cancelled.
-            () = poll_fn(|context| match guest.is_busy() {
-                true => present.poll_left(context),
+            ended = http.as_mut() => ended,
+            () = connection.evicted() => return,
+            // A call whose agent has disconnected is cancelled.
+            () = poll_fn(|context| match connection.is_busy() {
+                true => watch.poll_disconnected(context),
                 false => Poll::Pending,
             }) => return,
             () = self.closing.cancelled() => {
-                connection.as_mut().graceful_shutdown();
-                connection.await
+                http.as_mut().graceful_shutdown();
+                http.await
             }
         };
         if let Err(error) = ended {
@@ -237,9 +211,9 @@ impl HttpHost {
         }
     }
 
-    async fn answer(&self, request: Request<Incoming>, asking: &Asking) -> Response<Body> {
+    async fn answer(&self, request: Request<Incoming>, open: &OpenRequest) -> Response<Body> {
         let (head, body) = request.into_parts();
-        if let Err((status, line)) = self.doorkeeper.check(&head) {
+        if let Err((status, line)) = self.access.check(&head) {
             warn!(status = status.as_u16(), path = head.uri.path(), line, "request refused");
             let mut refusal = text(status, line);
             if status == StatusCode::UNAUTHORIZED {
@@ -251,29 +225,30 @@ impl HttpHost {
         let request = Request::from_parts(head, body);
         match request.uri().path() {
             "/unity" => self.upgrade(request),
-            "/mcp" => self.speak_mcp(request, asking).await,
+            "/mcp" => self.speak_mcp(request, open).await,
             "/healthz" if request.method() == Method::GET => self.health().await,
             "/healthz" => not_allowed("GET"),
             _ => text(StatusCode::NOT_FOUND, "try /mcp (MCP), /unity (the plugin) or /healthz"),
         }
     }
 
-    async fn speak_mcp(&self, request: Request<Incoming>, asking: &Asking) -> Response<Body> {
+    async fn speak_mcp(&self, request: Request<Incoming>, open: &OpenRequest) -> Response<Body> {
         if request.method() != Method::POST {
             return not_allowed("POST");
         }
         let (head, body) = request.into_parts();
-        let (body, held) = match timeout(BODY_MAX, self.bodies.read(body)).await {
+        let body = timeout(budget::HTTP_BODY_TIMEOUT, request_body::read(body, &self.room)).await;
+        let (body, mut held) = match body {
             Ok(Ok(read)) => read,
             Ok(Err((status, line))) => return text(status, line),
             Err(_) => {
-                return text(StatusCode::REQUEST_TIMEOUT, "the request did not come in time");
+                return text(StatusCode::REQUEST_TIMEOUT, "the request did not arrive in time");
             }
         };
-        if let Err(refused) = json_guard::check(&body) {
+        if let Err(refused) = message_check::check(&body) {
             return text(StatusCode::BAD_REQUEST, &refused.to_string());
         }
-        if !asking.work() {
+        if !self.room.begin(&mut held) || !open.begin() {
             return text(StatusCode::SERVICE_UNAVAILABLE, "too many calls at once; try again");
         }
         let response = self.mcp.handle(Request::from_parts(head, Full::new(body))).await;
@@ -287,13 +262,13 @@ impl HttpHost {
             refusal.headers_mut().insert("upgrade", HeaderValue::from_static("websocket"));
             return refusal;
         };
-        let (core, message_max) = (self.core.clone(), self.message_max);
-        let goodbyes = self.goodbyes.clone();
+        let (core, message_max) = (self.core.clone(), self.settings.message_max);
+        let slots = self.closing_slots.clone();
         self.tasks.spawn(async move {
             match upgraded.await {
                 Ok(stream) => {
                     let stream = TokioIo::new(stream);
-                    unity_bridge_client::serve(stream, message_max, core, &goodbyes).await;
+                    unity_bridge_client::serve(stream, message_max, core, &slots).await;
                 }
                 Err(error) => debug!(%error, "a WebSocket upgrade failed"),
             }
@@ -308,12 +283,12 @@ impl HttpHost {
         let mut body = json!({
             "name": env!("CARGO_PKG_NAME"),
             "version": env!("CARGO_PKG_VERSION"),
-            "instance_id": self.instance_id.to_string(),
-            "pid": self.pid,
+            "instance_id": self.settings.instance_id.to_string(),
+            "pid": self.settings.pid,
             "server_state": rendering::server_state(report.server_state),
             "editor_state": rendering::editor_state(report.editor_state),
         });
-        if self.doorkeeper.requires_token() {
+        if self.access.requires_token() {
             body = rendering::with(body, "requires_token", json!(true));
         }
         let mut response = Response::new(full(body.to_string()));
@@ -322,7 +297,7 @@ impl HttpHost {
     }
 }
 
-/// Holds on to something as long as the body is there.
+/// Keeps something for as long as the body exists.
 fn keep(body: Body, kept: impl Send + Sync + 'static) -> Body {
     body.map_frame(move |frame| {
         let _kept = &kept;
@@ -331,7 +306,7 @@ fn keep(body: Body, kept: impl Send + Sync + 'static) -> Body {
     .boxed()
 }
 
-/// Another user's connection: nothing it says is processed.
+/// A connection of another user: nothing that it sends is processed.
 async fn refuse<S: AsyncRead + AsyncWrite + Unpin>(mut stream: S) {
     let refusal = async {
         let line = "this server belongs to another user\n";
@@ -344,8 +319,8 @@ async fn refuse<S: AsyncRead + AsyncWrite + Unpin>(mut stream: S) {
         // Unread bytes would turn the refusal into a reset.
         tokio::io::copy(&mut stream, &mut tokio::io::sink()).await
     };
-    // It was refused, whether it listens or not.
-    drop(timeout(REFUSAL_MAX, refusal).await);
+    // It is refused, whether it reads this or not.
+    drop(timeout(budget::HTTP_REFUSAL_TIMEOUT, refusal).await);
 }
 
 fn full(text: String) -> Body {
@@ -364,7 +339,8 @@ fn text(status: StatusCode, line: &str) -> Response<Body> {
 }
 
 fn not_allowed(allowed: &'static str) -> Response<Body> {
-    let mut response = text(StatusCode::METHOD_NOT_ALLOWED, "this method is of no use here");
+    let mut response =
+        text(StatusCode::METHOD_NOT_ALLOWED, "this path does not support the method");
     response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
     response
 }

@@ -1,5 +1,5 @@
-//! A stream with limited patience: a peer that begins to say something says it in time, and one that is told
-//! something takes it in time.
+//! StallTimeout: a stream whose peer must finish the message that it has begun in time, and must read what it
+//! is sent in time.
 
 use std::future::Future;
 use std::io;
@@ -10,16 +10,12 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-/// Whether the peer is expected to finish what it has begun.
-pub(crate) trait Expecting: Unpin {
-    fn expects_more(&self) -> bool;
-}
-
-pub(crate) struct Patient<S, E> {
+/// `is_incomplete`: whether the peer still has to finish what it has begun to send.
+pub(crate) struct StallTimeout<S, F> {
     stream: S,
-    expecting: E,
-    speech: Limit,
-    reading: Limit,
+    is_incomplete: F,
+    receiving: Limit,
+    sending: Limit,
 }
 
 /// How long one thing may take.
@@ -37,7 +33,7 @@ impl Limit {
         self.running = None;
     }
 
-    /// Begins to count, if it has not; an error when the time is over.
+    /// Starts to count if it has not; an error when the time is over.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<io::Error> {
         let running = self.running.get_or_insert_with(|| Box::pin(sleep(self.max)));
         ready!(running.as_mut().poll(context));
@@ -45,32 +41,32 @@ impl Limit {
     }
 }
 
-impl<S, E: Expecting> Patient<S, E> {
-    /// `speech_max`: from the first byte of what is expected to its last; `reading_max`: for any byte to be taken.
+impl<S, F: Fn() -> bool> StallTimeout<S, F> {
+    /// `receive_max`: from the first byte of a message to its last; `send_max`: for any byte to be read.
     pub(crate) fn new(
         stream: S,
-        expecting: E,
-        speech_max: Duration,
-        reading_max: Duration,
+        is_incomplete: F,
+        receive_max: Duration,
+        send_max: Duration,
     ) -> Self {
-        Self { stream, expecting, speech: Limit::new(speech_max), reading: Limit::new(reading_max) }
+        let (receiving, sending) = (Limit::new(receive_max), Limit::new(send_max));
+        Self { stream, is_incomplete, receiving, sending }
     }
 
-    /// What a write came to, with the limit kept.
-    fn judge<T>(
+    fn limit<T>(
         &mut self,
         context: &mut Context<'_>,
         written: Poll<io::Result<T>>,
     ) -> Poll<io::Result<T>> {
         if written.is_ready() {
-            self.reading.stop();
+            self.sending.stop();
             return written;
         }
-        self.reading.poll(context).map(Err)
+        self.sending.poll(context).map(Err)
     }
 }
 
-impl<S: AsyncRead + Unpin, E: Expecting> AsyncRead for Patient<S, E> {
+impl<S: AsyncRead + Unpin, F: Fn() -> bool + Unpin> AsyncRead for StallTimeout<S, F> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -79,32 +75,32 @@ impl<S: AsyncRead + Unpin, E: Expecting> AsyncRead for Patient<S, E> {
         let this = &mut *self;
         let had = buffer.filled().len();
         let read = Pin::new(&mut this.stream).poll_read(context, buffer);
-        if !this.expecting.expects_more() {
-            this.speech.stop();
+        if !(this.is_incomplete)() {
+            this.receiving.stop();
             return read;
         }
-        let has_begun = this.speech.running.is_some() || buffer.filled().len() > had;
+        let has_begun = this.receiving.running.is_some() || buffer.filled().len() > had;
         match read {
             Poll::Ready(read) => {
-                if has_begun && let Poll::Ready(error) = this.speech.poll(context) {
+                if has_begun && let Poll::Ready(error) = this.receiving.poll(context) {
                     return Poll::Ready(Err(error));
                 }
                 Poll::Ready(read)
             }
-            Poll::Pending if has_begun => this.speech.poll(context).map(Err),
+            Poll::Pending if has_begun => this.receiving.poll(context).map(Err),
             Poll::Pending => Poll::Pending,
         }
     }
 }
 
-impl<S: AsyncWrite + Unpin, E: Expecting> AsyncWrite for Patient<S, E> {
+impl<S: AsyncWrite + Unpin, F: Fn() -> bool + Unpin> AsyncWrite for StallTimeout<S, F> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(context, bytes);
-        self.judge(context, written)
+        self.limit(context, written)
     }
 
     fn poll_write_vectored(
@@ -113,7 +109,7 @@ impl<S: AsyncWrite + Unpin, E: Expecting> AsyncWrite for Patient<S, E> {
         parts: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write_vectored(context, parts);
-        self.judge(context, written)
+        self.limit(context, written)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -122,39 +118,32 @@ impl<S: AsyncWrite + Unpin, E: Expecting> AsyncWrite for Patient<S, E> {
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = Pin::new(&mut self.stream).poll_flush(context);
-        self.judge(context, flushed)
+        self.limit(context, flushed)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let shut = Pin::new(&mut self.stream).poll_shutdown(context);
-        self.judge(context, shut)
+        self.limit(context, shut)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
-    use std::rc::Rc;
     use std::time::Duration;
 
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, duplex};
     use tokio::time::{Instant, sleep};
 
-    use super::{Expecting, Patient};
+    use super::StallTimeout;
 
-    impl Expecting for Rc<Cell<bool>> {
-        fn expects_more(&self) -> bool {
-            self.get()
-        }
-    }
-
-    const SPEECH: Duration = Duration::from_secs(10);
-    const READING: Duration = Duration::from_secs(30);
+    const RECEIVE: Duration = Duration::from_secs(10);
+    const SEND: Duration = Duration::from_secs(30);
 
     #[tokio::test(start_paused = true)]
-    async fn who_begins_must_end_in_time_however_slowly_it_goes_on() {
+    async fn a_message_that_has_begun_must_be_complete_in_time() {
         let (mut peer, ours) = duplex(64);
-        let mut patient = Patient::new(ours, Rc::new(Cell::new(true)), SPEECH, READING);
+        let mut stream = StallTimeout::new(ours, || true, RECEIVE, SEND);
         let began = Instant::now();
         let dribble = async {
             sleep(Duration::from_secs(100)).await; // Silence is not a beginning.
@@ -165,7 +154,7 @@ mod tests {
         };
         let read = async {
             loop {
-                if let Err(error) = patient.read_u8().await {
+                if let Err(error) = stream.read_u8().await {
                     return error;
                 }
             }
@@ -176,33 +165,33 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn nothing_is_counted_while_nothing_is_expected() {
+    async fn nothing_is_counted_while_no_message_is_incomplete() {
         let (mut peer, ours) = duplex(64);
-        let expecting = Rc::new(Cell::new(true));
-        let mut patient = Patient::new(ours, expecting.clone(), SPEECH, READING);
+        let incomplete = Cell::new(true);
+        let mut stream = StallTimeout::new(ours, || incomplete.get(), RECEIVE, SEND);
         peer.write_all(b"x").await.unwrap();
-        assert_eq!(patient.read_u8().await.unwrap(), b'x');
-        expecting.set(false); // That was all of it.
-        sleep(SPEECH * 2).await;
+        assert_eq!(stream.read_u8().await.unwrap(), b'x');
+        incomplete.set(false); // That was all of it.
+        sleep(RECEIVE * 2).await;
         peer.write_all(b"y").await.unwrap();
-        assert_eq!(patient.read_u8().await.unwrap(), b'y');
+        assert_eq!(stream.read_u8().await.unwrap(), b'y');
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_takes_nothing_is_given_up_and_who_takes_little_is_not() {
+    async fn a_peer_that_reads_nothing_is_dropped_and_a_slow_one_is_not() {
         let (mut peer, ours) = duplex(1);
-        let mut patient = Patient::new(ours, Rc::new(Cell::new(false)), SPEECH, READING);
+        let mut stream = StallTimeout::new(ours, || false, RECEIVE, SEND);
         let sip = async {
             for _ in 0..4 {
-                sleep(READING - Duration::from_secs(1)).await;
+                sleep(SEND - Duration::from_secs(1)).await;
                 assert_eq!(peer.read_u8().await.unwrap(), b'x');
             }
         };
-        let (written, ()) = tokio::join!(patient.write_all(b"xxxx"), sip);
+        let (written, ()) = tokio::join!(stream.write_all(b"xxxx"), sip);
         written.unwrap();
         let began = Instant::now();
-        let error = patient.write_all(b"xxxx").await.unwrap_err();
+        let error = stream.write_all(b"xxxx").await.unwrap_err();
         assert_eq!(error.kind(), std::io::ErrorKind::TimedOut);
-        assert_eq!(began.elapsed(), READING);
+        assert_eq!(began.elapsed(), SEND);
     }
 }

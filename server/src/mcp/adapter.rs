@@ -1,17 +1,20 @@
-//! McpEndpointAdapter: an MCP request becomes a call, its outcome an MCP result. Knows no Unity word.
+//! McpEndpointAdapter: an MCP request becomes a call, its outcome an MCP result. It knows nothing of Unity.
 //!
-//! rmcp speaks the revisions from 2024-11-05 to 2026-07-28; what it leaves to a server is here.
+//! rmcp speaks the revisions from 2024-11-05 to 2026-07-28; what it leaves to a server is in `handler`.
 
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
 
+use coordination::{
+    Answer, ErrorCode, Event, Failure, Outcome, RawCall, Tool, ValidCall, validate,
+};
 use futures_util::FutureExt;
 use protocol::{Json, Map};
 use rmcp::RoleServer;
 use rmcp::model::{
     CallToolResponse, CallToolResult, CreateTaskResult, ErrorCode as JsonRpcErrorCode, ErrorData,
-    ProgressNotificationParam, Tool,
+    ProgressNotificationParam, Tool as McpTool,
 };
 use rmcp::service::RequestContext;
 use serde::Deserialize;
@@ -20,20 +23,21 @@ use serde_json::json;
 use tokio::sync::mpsc;
 use tracing::error;
 
+use super::handler::knows_tasks;
+use super::rendering;
+use super::tasks::TaskView;
+use super::tool_results::{self, protocol_error};
+use super::tool_schemas;
 use crate::event_loop::{CoordinatorHandle, News, OpenCall};
-use crate::mcp::handler::knows_tasks;
-use crate::mcp::tasks::TaskView;
-use crate::mcp::tool_results::{self, protocol_error};
-use crate::mcp::{rendering, tool_schemas};
-use crate::port::relay::{self, Passed, Relay};
-use coordination::{Answer, ErrorCode, Event, Failure, Outcome, RawCall, ValidCall, validate};
+use crate::port::relay;
+use crate::port::upstream::Upstream;
 
 #[derive(Clone)]
-pub struct McpEndpointAdapter {
+pub(crate) struct McpEndpointAdapter {
     core: CoordinatorHandle,
-    relay: Relay,
-    pub(crate) tasks: TaskView,
-    pub(crate) tools: Arc<Vec<Tool>>,
+    upstream: Upstream,
+    pub(super) tasks: TaskView,
+    pub(super) tools: Arc<Vec<McpTool>>,
 }
 
 /// An answer to a call that the holder of the port gave.
@@ -44,17 +48,27 @@ enum Relayed {
     Complete(CallToolResult),
 }
 
+impl From<Relayed> for CallToolResponse {
+    fn from(relayed: Relayed) -> Self {
+        match relayed {
+            Relayed::Task(task) => Self::Task(task),
+            Relayed::Complete(result) => Self::Complete(result),
+        }
+    }
+}
+
 impl McpEndpointAdapter {
-    pub(crate) fn new(core: CoordinatorHandle, relay: Relay, tasks: TaskView) -> Self {
-        Self { core, relay, tasks, tools: Arc::new(tool_schemas::all()) }
+    pub(crate) fn new(core: CoordinatorHandle, upstream: Upstream, tasks: TaskView) -> Self {
+        Self { core, upstream, tasks, tools: Arc::new(tool_schemas::all()) }
     }
 
-    pub(crate) async fn answer(
+    pub(super) async fn answer(
         &self,
         raw: RawCall,
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let call = match validate(raw.clone()) {
+        let arguments = raw.arguments.clone(); // The holder of the port validates them again.
+        let call = match validate(raw) {
             Ok(call) => call,
             Err(failure) if failure.code == ErrorCode::UnknownCommand => {
                 return Err(protocol_error(JsonRpcErrorCode::INVALID_PARAMS, &failure));
@@ -62,28 +76,15 @@ impl McpEndpointAdapter {
             Err(failure) => return Ok(tool_results::error(&failure).into()),
         };
         let (tool, knows_tasks) = (call.tool(), knows_tasks(context));
-        let request = relay::Request {
+        let request = move || relay::Request {
             method: "tools/call",
-            name: &raw.tool,
-            params: json!({ "name": raw.tool, "arguments": raw.arguments }),
+            name: tool.name.to_owned(),
+            params: json!({ "name": tool.name, "arguments": arguments }),
             knows_tasks,
         };
-        let failure = match self.pass_on(request, context).await {
-            Passed::NotSent => {
-                let outcome = self.run(call, context).await;
-                return Ok(self.respond(outcome, knows_tasks));
-            }
-            Passed::Answer(answer) => {
-                return answer.map(|answer| match answer {
-                    Relayed::Task(task) => CallToolResponse::Task(task),
-                    Relayed::Complete(result) => CallToolResponse::Complete(result),
-                });
-            }
-            Passed::NoRoom => Failure::too_much_unanswered(),
-            Passed::Lost => Failure::holder_lost().for_tool(tool),
-            Passed::GivenUp => Failure::stopped_while_running().for_tool(tool),
-        };
-        Ok(tool_results::error(&failure).into())
+        let here = async { Ok(self.respond(self.run(call, context).await, knows_tasks)) };
+        let ran = self.run_somewhere::<_, Relayed>(tool, request, here, context).await;
+        ran.unwrap_or_else(|failure| Ok(tool_results::error(&failure).into()))
     }
 
     fn respond(&self, outcome: Outcome, knows_tasks: bool) -> CallToolResponse {
@@ -96,7 +97,7 @@ impl McpEndpointAdapter {
     }
 
     /// A request about a task is a call about its job. `tool` is what is called, `told` makes the result.
-    pub(crate) async fn ask_about_task<T: DeserializeOwned>(
+    pub(super) async fn ask_about_task<T: DeserializeOwned>(
         &self,
         method: &'static str,
         task_id: &str,
@@ -104,52 +105,43 @@ impl McpEndpointAdapter {
         context: &RequestContext<RoleServer>,
         told: impl FnOnce(Answer) -> Option<T>,
     ) -> Result<T, ErrorData> {
-        let params = json!({ "taskId": task_id, "inputResponses": {} });
-        let request = relay::Request { method, name: task_id, params, knows_tasks: true };
-        let failure = match self.pass_on(request, context).await {
-            Passed::NotSent => {
-                let arguments = Map::from_iter([("job_id".to_owned(), Json::from(task_id))]);
-                let outcome = match validate(RawCall { tool: tool.to_owned(), arguments }) {
-                    Ok(call) => self.run(call, context).await,
-                    Err(failure) => Err(failure),
-                };
-                match outcome.map(told) {
-                    Ok(Some(told)) => return Ok(told),
-                    Ok(None) => Failure::broken_after_sending(),
-                    Err(failure) => failure,
-                }
-            }
-            Passed::Answer(answer) => return answer,
-            Passed::NoRoom => Failure::too_much_unanswered(),
-            Passed::Lost => Failure::holder_lost(),
-            Passed::GivenUp => Failure::stopped_while_running(),
+        let arguments = Map::from_iter([("job_id".to_owned(), Json::from(task_id))]);
+        let call = validate(RawCall { tool: tool.to_owned(), arguments })
+            .map_err(|failure| task_error(&failure))?;
+        let tool = call.tool();
+        let request = || relay::Request {
+            method,
+            name: task_id.to_owned(),
+            params: json!({ "taskId": task_id, "inputResponses": {} }),
+            knows_tasks: true,
         };
-        let is_unknown =
-            matches!(failure.code, ErrorCode::JobNotFound | ErrorCode::CancelNotSupported);
-        let code = if is_unknown {
-            JsonRpcErrorCode::INVALID_PARAMS
-        } else {
-            JsonRpcErrorCode::INTERNAL_ERROR
+        let here = async {
+            let answer = self.run(call, context).await.map(told);
+            answer
+                .and_then(|told| told.ok_or_else(Failure::broken_after_sending))
+                .map_err(|failure| task_error(&failure))
         };
-        Err(protocol_error(code, &failure))
+        let ran = self.run_somewhere::<_, T>(tool, request, here, context).await;
+        ran.unwrap_or_else(|failure| Err(task_error(&failure)))
     }
 
-    /// To the unity-mcp that has the port, if one has.
-    async fn pass_on<T: DeserializeOwned>(
+    /// Here or at the holder of the port, whose progress reports are passed on.
+    async fn run_somewhere<T, R: DeserializeOwned + Into<T>>(
         &self,
-        request: relay::Request<'_>,
+        tool: &Tool,
+        request: impl FnOnce() -> relay::Request,
+        here: impl Future<Output = Result<T, ErrorData>>,
         context: &RequestContext<RoleServer>,
-    ) -> Passed<T> {
-        let Some(to) = self.relay.holder() else { return Passed::NotSent };
+    ) -> Result<Result<T, ErrorData>, Failure> {
         let (progress, mut lines) = mpsc::channel(1);
-        let mut passed = pin!(self.relay.pass_on(to, request, &progress));
+        let upstream = &self.upstream;
+        let mut ran = pin!(upstream.run::<T, R>(tool, request, here, &progress, &context.ct));
         let mut reports = Reports::new(context);
         loop {
             tokio::select! {
                 biased;
                 Some(line) = lines.recv() => reports.send(line).await,
-                passed = passed.as_mut() => return passed,
-                () = context.ct.cancelled() => return Passed::GivenUp,
+                ran = ran.as_mut() => return ran,
             }
         }
     }
@@ -162,7 +154,7 @@ impl McpEndpointAdapter {
             Some(Some(outcome)) => outcome,
             Some(None) => {
                 self.core.tell(Event::CallCancelled { call: call.id }).await;
-                // rmcp sends it only if the conversation ends with the server: a cancelled call has no answer.
+                // rmcp sends this only if the conversation ends with the server. A cancelled call gets no answer.
                 Err(Failure::stopped_while_running().for_tool(tool))
             }
             None => self.break_off(call).await,
@@ -180,12 +172,12 @@ impl McpEndpointAdapter {
     }
 }
 
-/// The outcome of a call, or `None` if its agent does not want it any more.
+/// The outcome of a call, or `None` if its agent has cancelled it.
 async fn follow(call: &mut OpenCall, context: &RequestContext<RoleServer>) -> Option<Outcome> {
     let mut reports = Reports::new(context);
     loop {
         tokio::select! {
-            biased; // What is there is told, also when the conversation is about to end.
+            biased; // An answer goes out even if the conversation is about to end.
             news = call.news() => match news {
                 News::Progress(report) => reports.send(rendering::progress(&report)).await,
                 News::Outcome(outcome) => return Some(outcome),
@@ -196,9 +188,20 @@ async fn follow(call: &mut OpenCall, context: &RequestContext<RoleServer>) -> Op
 }
 
 /// `None` if it panicked: without this a client would wait for ever.
-pub(crate) async fn survive<T>(future: impl Future<Output = T>) -> Option<T> {
+pub(super) async fn survive<T>(future: impl Future<Output = T>) -> Option<T> {
     let survived = AssertUnwindSafe(future).catch_unwind().await;
     survived.inspect_err(|_| error!("the adapter of a call failed")).ok()
+}
+
+/// A request about a task that is unknown is a mistake of the caller.
+fn task_error(failure: &Failure) -> ErrorData {
+    let is_unknown = matches!(failure.code, ErrorCode::JobNotFound | ErrorCode::CancelNotSupported);
+    let code = if is_unknown {
+        JsonRpcErrorCode::INVALID_PARAMS
+    } else {
+        JsonRpcErrorCode::INTERNAL_ERROR
+    };
+    protocol_error(code, failure)
 }
 
 /// Progress of one request, numbered so that it strictly grows.
@@ -212,7 +215,7 @@ impl<'a> Reports<'a> {
         Self { context, sent: 0 }
     }
 
-    /// An agent that does not take a report is told more by the next, or by its answer.
+    /// A report that the agent does not take is lost: the next one, or the answer, says more.
     async fn send(&mut self, line: String) {
         let Some(token) = self.context.meta.get_progress_token() else { return };
         self.sent += 1;
@@ -228,10 +231,9 @@ mod tests {
     use protocol::{Map, ToUnity, codec};
     use tokio::sync::watch;
 
-    use super::{McpEndpointAdapter, Relay, TaskView, survive};
-    use crate::event_loop::{self, CoordinatorHandle, UnityPort};
+    use super::{McpEndpointAdapter, TaskView, Upstream, survive};
+    use crate::event_loop::{self, CoordinatorHandle, Outgoing, UnityPort};
     use crate::system::Loopback;
-    use crate::unity::web_socket::Outgoing;
     use coordination::{
         Boot, Event, ExecutionCoordinator, Limits, Outcome, RawCall, ValidCall, validate,
     };
@@ -245,7 +247,7 @@ mod tests {
         ));
         let (_, holder) = watch::channel(None);
         let tasks = TaskView { started: SystemTime::UNIX_EPOCH, poll_interval: Duration::ZERO };
-        (McpEndpointAdapter::new(core.clone(), Relay::new(Loopback, holder), tasks), core)
+        (McpEndpointAdapter::new(core.clone(), Upstream::new(Loopback, holder), tasks), core)
     }
 
     fn read_console() -> ValidCall {
@@ -260,7 +262,7 @@ mod tests {
 
     async fn next_frame(port: &mut UnityPort) -> ToUnity {
         match port.outbox.recv().await {
-            Some(Outgoing::Say(frame)) => frame,
+            Some(Outgoing::Frame(frame)) => frame,
             Some(Outgoing::Close { .. }) | None => panic!("the socket is closed"),
         }
     }

@@ -1,5 +1,6 @@
-//! The adapter as rmcp knows a server: which methods there are, and what each revision expects of them.
+//! The methods of the server, as rmcp calls them, and what each revision of MCP expects of them.
 
+use coordination::{Answer, Failure, RawCall};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
     CompleteResult, CustomRequest, CustomResult, ErrorCode, ErrorData, GetPromptRequestParams,
@@ -12,18 +13,15 @@ use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
 use serde::de::IgnoredAny;
 
-use crate::mcp::adapter::{McpEndpointAdapter, survive};
-use crate::mcp::tool_results::{self, protocol_error};
-use coordination::{Answer, Failure, RawCall};
+use super::adapter::{McpEndpointAdapter, survive};
+use super::tool_results::{self, protocol_error};
+use crate::budget::TOOLS_FRESH_MS;
 
-/// The list of tools never changes while a server runs.
-const TOOLS_FRESH_MS: u64 = 3_600_000;
-
-const INSTRUCTIONS: &str = "Tools for one Unity Editor. Calls wait by themselves while Unity compiles, \
-reloads or reconnects: do not poll before calling. run_tests gives a job_id; pass wait_ms to it and to \
-get_job_status instead of asking in a loop. read_console gives a cursor: pass it as since to read only what is \
-new. Every error says what to do, and in details.execution_guarantee whether the call ran: after not_executed \
-repeat it if retryable; after unknown look at the Editor (read_console, get_job_status) before repeating.";
+const INSTRUCTIONS: &str = "Tools for one Unity Editor. Calls wait while Unity compiles, reloads or \
+reconnects, so don't poll. run_tests returns a job_id; pass wait_ms to it and to get_job_status instead of asking \
+repeatedly. read_console returns a cursor; pass it as since to read only new entries. Every error says what to do. \
+details.execution_guarantee says whether the call ran: after not_executed, repeat the call if retryable is true; \
+after unknown, check the Editor (read_console, get_job_status) before you repeat it.";
 
 impl ServerHandler for McpEndpointAdapter {
     fn get_info(&self) -> ServerConfig {
@@ -40,7 +38,7 @@ impl ServerHandler for McpEndpointAdapter {
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         if request.is_some_and(|request| request.cursor.is_some()) {
-            return Err(malformed()); // There is one page, so nobody was given a cursor.
+            return Err(malformed()); // There is one page, so there is no cursor.
         }
         Ok(ListToolsResult::with_all_items(self.tools.to_vec())
             .with_ttl_ms(TOOLS_FRESH_MS)
@@ -59,7 +57,7 @@ impl ServerHandler for McpEndpointAdapter {
         let arguments = request.arguments.unwrap_or_default();
         let raw = RawCall { tool: request.name.into_owned(), arguments };
         let answer = survive(self.answer(raw, &context)).await;
-        // Nobody can say how far it came.
+        // It is unknown how far it came.
         let broken = || tool_results::error(&Failure::broken_after_sending()).into();
         answer.unwrap_or_else(|| Ok(broken()))
     }
@@ -85,14 +83,14 @@ impl ServerHandler for McpEndpointAdapter {
         request: CancelTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        // What a cancel came to is seen in the task.
+        // The task shows what came of the cancel.
         let told = |_| Some(IgnoredAny);
         let id = &request.task_id;
         let told = self.ask_about_task("tasks/cancel", id, "cancel_job", &context, told).await;
         told.map(|IgnoredAny| ())
     }
 
-    /// No task of ours ever asks for input: there is nothing to do with it.
+    /// No task of ours asks for input, so there is nothing to do with it.
     async fn update_task(
         &self,
         request: UpdateTaskParams,
@@ -116,7 +114,7 @@ impl ServerHandler for McpEndpointAdapter {
         Err(unknown_method())
     }
 
-    // A server of tools alone: from 2026-07-28 on the rest does not exist, before it is empty.
+    // This server has tools only. From 2026-07-28 on the rest does not exist; before that it is empty.
 
     async fn list_prompts(
         &self,
@@ -171,8 +169,8 @@ fn is_modern(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
 }
 
-/// Some clients declare tasks in a legacy `initialize` and do not understand one.
-pub(crate) fn knows_tasks(context: &RequestContext<RoleServer>) -> bool {
+/// Some clients declare tasks in a legacy `initialize` but do not understand one.
+pub(super) fn knows_tasks(context: &RequestContext<RoleServer>) -> bool {
     let declared = || context.client_capabilities().is_some_and(|client| client.supports_tasks());
     is_modern(context) && declared()
 }

@@ -1,13 +1,11 @@
-//! Lines of a byte stream, read ahead within a bound, so that the end of the stream is noticed while
-//! lines still wait to be dealt with.
+//! LineReader: the lines of a byte stream, read ahead up to a limit, so that the end of the stream is noticed while
+//! lines still wait.
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::time::Instant;
 use tokio_util::bytes::BytesMut;
 
-const READ: usize = 16 * 1024;
-/// Bytes read ahead of a line that has not been taken.
-const AHEAD_MAX: usize = 1024 * 1024;
+use crate::budget::{STDIO_AHEAD_BYTES_MAX, STDIO_READ_BYTES};
 
 pub(crate) struct LineReader<R> {
     input: R,
@@ -54,21 +52,20 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         Some(if too_long { Line::TooLong } else { Line::Whole(line) })
     }
 
-    /// Reads on, unless the stream has ended or enough was read ahead: then it waits for ever. May be
-    /// dropped at any time.
+    /// Reads on. If the stream has ended or enough was read ahead, it waits for ever. May be dropped at any time.
     pub(crate) async fn read_more(&mut self) {
-        let enough = self.has_line() && self.pending.len() > AHEAD_MAX;
+        let enough = self.has_line() && self.pending.len() > STDIO_AHEAD_BYTES_MAX;
         if enough || self.ended_at.is_some() {
             return std::future::pending().await;
         }
-        self.pending.reserve(READ);
+        self.pending.reserve(STDIO_READ_BYTES);
         // A stream that cannot be read is at its end.
         let read = self.input.read_buf(&mut self.pending).await;
         self.ended_at = (!read.is_ok_and(|read| read > 0)).then(Instant::now);
         self.scan();
     }
 
-    /// Looks at what is new. Of a line that is too long nothing is kept.
+    /// Looks at what is new. A line that is too long is not kept.
     fn scan(&mut self) {
         let unseen = self.pending.iter().skip(self.scanned);
         let newline = unseen.clone().position(|byte| *byte == b'\n');
@@ -102,7 +99,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn lines_come_whole_and_too_long_ones_are_told_of_once() {
+    async fn lines_come_whole_and_each_one_that_is_too_long_is_reported_once() {
         assert_eq!(lines(b"", 9).await, [""; 0]);
         assert_eq!(lines(b"a\nbc\n\nd", 9).await, ["a\n", "bc\n", "\n", "d"]);
         assert_eq!(lines(b"1234567\n12345678\n12\n", 8).await, ["1234567\n", "too long", "12\n"]);
@@ -121,6 +118,10 @@ mod tests {
         };
         let waited = tokio::time::timeout(std::time::Duration::from_millis(1), read_all).await;
         assert!(waited.is_err() && reader.ended_at().is_none());
-        assert!(reader.pending.len() <= 2 * super::AHEAD_MAX, "{}", reader.pending.len());
+        assert!(
+            reader.pending.len() <= 2 * super::STDIO_AHEAD_BYTES_MAX,
+            "{}",
+            reader.pending.len()
+        );
     }
 }

@@ -1,11 +1,12 @@
-//! MCP: requests of agents become calls, outcomes become results.
+//! MCP: requests of agents become calls, outcomes become results. Names the core's vocabulary, the event loop, and
+//! `port::upstream`, which decides where a request runs.
 
-pub mod adapter;
+pub(crate) mod adapter;
 mod handler;
-pub(crate) mod json_guard;
 mod line_reader;
+pub(crate) mod message_check;
 pub mod rendering;
-pub mod stdio_transport;
+pub(crate) mod stdio_transport;
 pub(crate) mod tasks;
 pub(crate) mod tool_results;
 mod tool_schemas;

@@ -71,7 +71,7 @@ pub(crate) fn with(mut object: Json, name: &str, value: Json) -> Json {
     object
 }
 
-/// The error object of the contract: one shape everywhere.
+/// The error object: the same shape everywhere.
 pub fn failure(failure: &Failure) -> Json {
     let mut details = json!({
         "execution_guarantee": failure.guarantee.text(),
@@ -91,7 +91,7 @@ pub fn failure(failure: &Failure) -> Json {
     })
 }
 
-/// How far a call is, in one line.
+/// The progress of a call in one line.
 pub(crate) fn progress(report: &ProgressReport) -> String {
     let mut line = match (report.state, report.reason, &report.job) {
         (CallState::WaitingEditorReady, Some(Reason::Disconnected), _) => {
@@ -114,7 +114,7 @@ pub(crate) fn progress(report: &ProgressReport) -> String {
     format!("{line}, {} so far", seconds(report.elapsed))
 }
 
-/// How far a job is that has not ended.
+/// The progress of a job that has not ended.
 pub(crate) fn job_line(state: JobState, progress: Option<&Progress>) -> String {
     match (state, progress) {
         (JobState::Queued, _) => "the job is queued".to_owned(),
@@ -122,7 +122,7 @@ pub(crate) fn job_line(state: JobState, progress: Option<&Progress>) -> String {
         (_, Some(Progress { done, total, current })) => {
             let current = current.as_deref().map(|name| protocol::printable(name, 200));
             let current = current.map(|name| format!(", now {name}")).unwrap_or_default();
-            format!("{done} of {total} tests done{current}")
+            format!("{done} of {total} done{current}")
         }
     }
 }

@@ -1,11 +1,11 @@
-//! MCP over two byte streams, one JSON-RPC message per line. Every buffer has a bound: an agent that
-//! does not read its answers is not read from, and a line that is too long is refused, not stored.
+//! StdioTransport: MCP over two byte streams, one JSON-RPC message per line. Every buffer has a limit: an agent that
+//! does not read its answers is not read from, and a line that is too long is refused.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
+use coordination::Failure;
 use rmcp::RoleServer;
 use rmcp::model::{
     ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, ErrorData, GetMeta,
@@ -13,35 +13,22 @@ use rmcp::model::{
 };
 use rmcp::transport::Transport;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Notify, Semaphore};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
-use crate::mcp::json_guard;
+use crate::budget::{
+    REQUEST_BYTES_MAX, STDIO_CANCELLED_MAX, STDIO_LAST_ANSWERS_TIMEOUT, STDIO_UNREAD_BYTES_MAX,
+    STDIO_UNREAD_BYTES_MIN,
+};
 use crate::mcp::line_reader::{Line, LineReader};
+use crate::mcp::message_check;
 use crate::mcp::tool_results::protocol_error;
-use coordination::Failure;
+use crate::request_room::{Held, RequestRoom};
 
-/// Bytes of answers that may wait for the agent to read them before its next request is read.
-const UNREAD_BYTES_MAX: u32 = 1024 * 1024;
-/// What an answer takes beside its bytes.
-const UNREAD_BYTES_EACH: usize = 4 * 1024;
-/// Bytes of requests without an answer, at least: the next one is read when there is room again.
-const OPEN_BYTES_MIN: usize = 8 * 1024 * 1024;
-/// What a request takes beside its bytes, so that all the answers that are owed have room.
-const OPEN_BYTES_EACH: usize = 40 * 1024;
-/// What is more than this of a request is taken from another room: it is refused if there is none.
-const LARGE: usize = 32 * 1024;
-const LARGE_BYTES_MAX: usize = 4 * 1024 * 1024;
-/// Ids of cancelled requests that are remembered.
-const CANCELLED_MAX: usize = 64;
-/// How long an agent that has closed its end is still answered: requests in a pipe end like that.
-const LAST_ANSWERS_MAX: Duration = Duration::from_millis(100);
-
-pub struct StdioTransport<R, W> {
+pub(crate) struct StdioTransport<R, W> {
     lines: LineReader<R>,
-    line_max: usize,
     /// Whether the agent has begun the conversation; before, rmcp takes requests alone.
     begun: bool,
     open: Arc<OpenRequests>,
@@ -51,17 +38,15 @@ pub struct StdioTransport<R, W> {
 /// Requests without an answer.
 struct OpenRequests {
     ids: Mutex<Ids>,
-    room: Arc<Semaphore>,
-    room_for_large: Arc<Semaphore>,
+    room: RequestRoom,
     changed: Notify,
 }
 
 #[derive(Default)]
 struct Ids {
-    /// With what they take of both rooms.
-    open: HashMap<RequestId, [OwnedSemaphorePermit; 2]>,
-    /// The last that were cancelled: rmcp would answer a request that reuses such an id with what is
-    /// left of the cancelled one.
+    open: HashMap<RequestId, Held>,
+    /// The last ones that were cancelled. rmcp would answer a request that reuses such an id with the answer to the
+    /// cancelled one.
     cancelled: VecDeque<RequestId>,
     /// Complaints that are not written yet.
     complaints: usize,
@@ -79,27 +64,14 @@ where
     R: AsyncRead + Unpin + Send,
     W: AsyncWrite + Unpin + Send + 'static,
 {
-    /// There is room for `calls_max` requests without an answer, whatever they are. `left` is cancelled when the
-    /// agent is gone.
-    pub fn new(
-        input: R,
-        output: W,
-        line_max: usize,
-        calls_max: usize,
-        left: CancellationToken,
-    ) -> Self {
+    /// `left` is cancelled when the agent is gone.
+    pub(crate) fn new(input: R, output: W, calls_max: usize, left: CancellationToken) -> Self {
         let writer = tokio::sync::Mutex::new(output);
-        let output = Output { writer, room: Semaphore::new(UNREAD_BYTES_MAX as usize), left };
-        let open_bytes = OPEN_BYTES_MIN.max(calls_max * (LARGE + OPEN_BYTES_EACH));
-        let open = OpenRequests {
-            ids: Mutex::default(),
-            room: Arc::new(Semaphore::new(open_bytes)),
-            room_for_large: Arc::new(Semaphore::new(LARGE_BYTES_MAX)),
-            changed: Notify::new(),
-        };
+        let output = Output { writer, room: Semaphore::new(STDIO_UNREAD_BYTES_MAX as usize), left };
+        let room = RequestRoom::new(calls_max);
+        let open = OpenRequests { ids: Mutex::default(), room, changed: Notify::new() };
         Self {
-            lines: LineReader::new(input, line_max),
-            line_max,
+            lines: LineReader::new(input, REQUEST_BYTES_MAX),
             begun: false,
             open: Arc::new(open),
             output: Arc::new(output),
@@ -111,7 +83,7 @@ where
         let line = match self.lines.take_line()? {
             Line::Whole(line) => line,
             Line::TooLong => {
-                let problem = format!("a message may have {} bytes", self.line_max);
+                let problem = format!("a message may have at most {REQUEST_BYTES_MAX} bytes");
                 self.complain(ErrorData::invalid_request(problem, None), None);
                 return None;
             }
@@ -120,7 +92,7 @@ where
         if text.is_empty() {
             return None;
         }
-        if let Err(refused) = json_guard::check(text) {
+        if let Err(refused) = message_check::check(text) {
             self.complain(ErrorData::invalid_request(refused.to_string(), None), None);
             return None;
         }
@@ -178,7 +150,7 @@ where
         let (output, open) = (self.output.clone(), self.open.clone());
         open.lock().complaints += 1;
         tokio::spawn(async move {
-            // That the agent has left is known to whoever needs to know.
+            // If the agent has left, `left` says so.
             output.write(complaint).await.unwrap_or_default();
             open.lock().complaints -= 1;
             open.changed.notify_waiters();
@@ -186,7 +158,7 @@ where
     }
 }
 
-/// Requests that rmcp answers while it still waits for the conversation to begin do not begin it.
+/// rmcp answers some requests while it still waits for the conversation to begin.
 fn begins(request: &ClientRequest) -> bool {
     if matches!(request, ClientRequest::InitializeRequest(_)) {
         return true;
@@ -214,18 +186,10 @@ impl OpenRequests {
         ids.cancelled.contains(id) || ids.open.contains_key(id)
     }
 
-    /// Until there is room for a request that is not large.
-    async fn has_room(&self) {
-        drop(self.room.acquire_many(permits(LARGE + OPEN_BYTES_EACH)).await);
-    }
-
     /// False if there is no room for it.
     fn add(&self, id: &RequestId, bytes: usize) -> bool {
-        let take =
-            |room: &Arc<Semaphore>, bytes| room.clone().try_acquire_many_owned(permits(bytes)).ok();
-        let taken = take(&self.room, bytes.min(LARGE) + OPEN_BYTES_EACH)
-            .zip(take(&self.room_for_large, bytes.saturating_sub(LARGE)));
-        taken.map(|(one, other)| self.lock().open.insert(id.clone(), [one, other])).is_some()
+        let held = self.room.take(bytes);
+        held.map(|held| self.lock().open.insert(id.clone(), held)).is_some()
     }
 
     fn remove(&self, id: &RequestId) {
@@ -237,17 +201,19 @@ impl OpenRequests {
         let mut ids = self.lock();
         if ids.open.remove(id).is_some() {
             ids.cancelled.push_back(id.clone());
-            if ids.cancelled.len() > CANCELLED_MAX {
+            if ids.cancelled.len() > STDIO_CANCELLED_MAX {
                 ids.cancelled.pop_front();
             }
         }
         self.changed.notify_waiters();
     }
 
-    /// Until an agent that has left has its answers, or had its time to get them.
+    /// Waits until an agent that has left has its answers, or the time for that is over.
     async fn last_answers(&self, left_at: Option<Instant>) {
         let Some(left_at) = left_at else { return std::future::pending().await };
-        timeout_at(left_at + LAST_ANSWERS_MAX, self.all_answered()).await.unwrap_or_default();
+        timeout_at(left_at + STDIO_LAST_ANSWERS_TIMEOUT, self.all_answered())
+            .await
+            .unwrap_or_default();
     }
 
     async fn all_answered(&self) {
@@ -265,23 +231,19 @@ impl OpenRequests {
     }
 }
 
-fn permits(bytes: usize) -> u32 {
-    u32::try_from(bytes).unwrap_or(u32::MAX)
-}
-
 impl<W: AsyncWrite + Unpin> Output<W> {
-    /// Until no answer waits for room behind those that are not read.
+    /// Waits until no answer waits behind those that are not read.
     async fn has_room(&self) {
         drop(self.room.acquire().await);
     }
 
-    /// Whoever has left is not written to: some clients fail at answers that come after their end.
+    /// An agent that has left gets nothing: some clients fail on answers that come after their end.
     async fn write(&self, message: ServerJsonRpcMessage) -> io::Result<()> {
         if self.left.is_cancelled() {
             return Ok(());
         }
         let mut line = serde_json::to_vec(&message)?;
-        drop(message); // What waits to be read is the line alone.
+        drop(message); // Only the line waits to be read.
         line.push(b'\n');
         let written = self.write_line(&line).await;
         if written.is_err() {
@@ -291,7 +253,8 @@ impl<W: AsyncWrite + Unpin> Output<W> {
     }
 
     async fn write_line(&self, line: &[u8]) -> io::Result<()> {
-        let bytes = permits(line.len() + UNREAD_BYTES_EACH).min(UNREAD_BYTES_MAX);
+        let bytes = u32::try_from(line.len().max(STDIO_UNREAD_BYTES_MIN)).unwrap_or(u32::MAX);
+        let bytes = bytes.min(STDIO_UNREAD_BYTES_MAX);
         let room = self.room.acquire_many(bytes).await.map_err(io::Error::other)?;
         let mut writer = self.writer.lock().await;
         writer.write_all(line).await?;
@@ -333,7 +296,7 @@ where
             let (has_line, ended_at) = (self.lines.has_line(), self.lines.ended_at());
             let room = async {
                 self.output.has_room().await;
-                self.open.has_room().await;
+                self.open.room.is_free().await;
             };
             tokio::select! {
                 biased;

@@ -1,4 +1,4 @@
-//! Jobs as tasks of MCP (the extension of 2026-07-28): the same jobs, seen in another way.
+//! Jobs as MCP tasks (the extension of 2026-07-28).
 
 use std::time::{Duration, SystemTime};
 
@@ -8,12 +8,12 @@ use rmcp::model::{
     CreateTaskResult, DetailedTask, GetTaskResult, JsonObject, Task, TaskPayload, TaskStatus,
 };
 
-use crate::mcp::{rendering, tool_results};
+use super::{rendering, tool_results};
 use coordination::{JobId, JobReport, JobTimes, Timestamp};
 
 #[derive(Clone)]
 pub(crate) struct TaskView {
-    /// When the server was started: the core counts from there.
+    /// When the server was started: the core counts its time from then.
     pub(crate) started: SystemTime,
     pub(crate) poll_interval: Duration,
 }
@@ -39,7 +39,7 @@ impl TaskView {
         GetTaskResult::new(DetailedTask::new(task, payload))
     }
 
-    /// It is kept until so many others have ended after it: no time is promised.
+    /// It is kept until enough others have ended after it, so no time to live is given.
     fn task(&self, job: JobId, times: JobTimes) -> Task {
         let (issued, changed) = (self.clock(times.issued), self.clock(times.changed));
         let poll_ms = u64::try_from(self.poll_interval.as_millis()).unwrap_or(u64::MAX);
@@ -53,8 +53,7 @@ impl TaskView {
     }
 }
 
-/// What the call would have been answered with, had it waited: a run in which tests failed has a
-/// result; one that could not take place is an error.
+/// The answer that the call would have got if it had waited. A job without a result is an error.
 fn result_of(report: JobReport) -> JsonObject {
     let result = match &report.error {
         Some(failure) if report.result.is_none() => tool_results::error(failure),

@@ -4,7 +4,7 @@ use protocol::Json;
 use rmcp::model::{CallToolResult, ContentBlock, ErrorCode, ErrorData};
 use serde_json::json;
 
-use crate::mcp::rendering;
+use super::rendering;
 use coordination::{Failure, Outcome};
 
 pub(crate) fn of(outcome: Outcome) -> CallToolResult {
@@ -14,14 +14,14 @@ pub(crate) fn of(outcome: Outcome) -> CallToolResult {
     }
 }
 
-/// Structured, and the same as text.
+/// As structured content and as text.
 pub(crate) fn success(answer: Json) -> CallToolResult {
     let mut result = CallToolResult::success(vec![ContentBlock::text(answer.to_string())]);
     result.structured_content = Some(answer);
     result
 }
 
-/// As text alone: clients check structured content against the output schema and would hide it.
+/// As text only: clients check structured content against the output schema and would hide an error.
 pub(crate) fn error(failure: &Failure) -> CallToolResult {
     let envelope: Json = json!({ "error": rendering::failure(failure) });
     CallToolResult::error(vec![ContentBlock::text(envelope.to_string())])

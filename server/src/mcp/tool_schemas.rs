@@ -1,5 +1,5 @@
-//! The catalogue as MCP tools. Schemas are plain: no references, no unions with null, no formats, for
-//! clients differ in what they understand. A field that may be null has no type but a description.
+//! The catalogue as MCP tools. Schemas have no references, no unions with null and no formats, because clients
+//! differ in what they understand. A field that may be null has a description instead of a type.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use protocol::Json;
 use rmcp::model::{JsonObject, Tool as McpTool, ToolAnnotations};
 use serde_json::json;
 
-use crate::mcp::rendering::with;
+use super::rendering::with;
 use coordination::{Field, Need, Parameter, Route, Shape, TOOLS, Tool};
 
 pub(crate) fn all() -> Vec<McpTool> {
@@ -24,7 +24,7 @@ fn annotations(tool: &Tool) -> ToolAnnotations {
     let annotations = ToolAnnotations::new().open_world(false);
     match tool.route {
         Route::EditorState | Route::Execute(_) | Route::JobStatus => annotations.read_only(true),
-        // Tests are code of the project: what they change nobody knows.
+        // A job runs code of the project, and that code may change anything.
         Route::SubmitJob(_) => annotations.read_only(false).destructive(false).idempotent(false),
         Route::CancelJob => annotations.read_only(false).destructive(false).idempotent(true),
     }

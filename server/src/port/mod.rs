@@ -1,4 +1,6 @@
-//! The port: who holds it, and how calls reach the holder.
+//! The port: which program holds it, and where a request runs. Names the event loop and the network.
 
-pub mod port_keeper;
+pub mod holder;
+pub(crate) mod port_keeper;
 pub(crate) mod relay;
+pub(crate) mod upstream;

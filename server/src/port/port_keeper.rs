@@ -1,51 +1,32 @@
-//! PortKeeper: gets the port, or finds out who has it and tries again until it is free. While another
-//! unity-mcp has it, calls are relayed there.
+//! PortKeeper: yields a listener on the port. As long as another program holds the port, it finds out which one, says
+//! so, and tries again.
 
 use std::io::ErrorKind;
-use std::sync::Arc;
-use std::time::Duration;
 
+use coordination::Event;
 use tokio::sync::watch;
 use tokio::time::sleep;
 use tracing::info;
 
+use super::holder::{Holder, identify};
+use super::relay::Target;
+use crate::budget::{PORT_RETRY, PORT_SILENT_ATTEMPTS, PORT_SILENT_ATTEMPTS_OF_OURS};
 use crate::event_loop::CoordinatorHandle;
-use crate::http::access::Doorkeeper;
-use crate::http::{HttpHost, Surroundings};
-use crate::network::{Listener, Network};
-use crate::port::relay::Target;
-pub use crate::port::relay::{Holder, identify};
-use coordination::Event;
-
-/// From one attempt to the next; the contract asks for two seconds at most, probe included.
-const RETRY: Duration = Duration::from_millis(500);
+use crate::network::Network;
 
 pub(crate) struct PortKeeper<N: Network> {
     pub(crate) network: N,
     pub(crate) port: u16,
     pub(crate) core: CoordinatorHandle,
-    pub(crate) relay_to: watch::Sender<Option<Target>>,
-    pub(crate) surroundings: Surroundings,
-    pub(crate) allowed_origins: Vec<String>,
-    /// What agents and the plugin must show, if anything.
-    pub(crate) token: Option<String>,
+    pub(crate) holder: watch::Sender<Option<Target>>,
 }
 
 impl<N: Network> PortKeeper<N> {
-    /// Serves on `listener`, or on the port as soon as it can be had.
-    pub(crate) async fn keep(self, listener: Option<N::Listener>) {
-        let listener = match listener {
-            Some(listener) => listener,
-            None => self.wait_for_port().await,
-        };
-        self.relay_to.send_replace(None);
-        self.core.tell(Event::PortBound).await;
-        let port = listener.port();
-        info!(
-            "listening on http://127.0.0.1:{port}/mcp, Unity is expected at ws://127.0.0.1:{port}/unity"
-        );
-        let doorkeeper = Doorkeeper::new(port, self.allowed_origins, self.token.as_deref());
-        Arc::new(HttpHost::new(self.surroundings, doorkeeper)).serve(listener).await;
+    /// Ends when the port is ours.
+    pub(crate) async fn listener(self) -> N::Listener {
+        let listener = self.wait_for_port().await;
+        self.holder.send_replace(None);
+        listener
     }
 
     async fn wait_for_port(&self) -> N::Listener {
@@ -60,19 +41,25 @@ impl<N: Network> PortKeeper<N> {
                 Err(error) => Some(Holder::System(error.to_string())),
             };
             unanswered = if holder.is_some() { 0 } else { unanswered + 1 };
-            // A holder that does not answer may be busy, or about to go or to come.
-            let patience = if is_one_of_ours(announced.as_ref()) { 8 } else { 2 };
-            let holder = holder.or_else(|| (unanswered >= patience).then_some(Holder::Silent));
+            // A holder that does not answer may be busy, ending or starting.
+            let attempts = match announced {
+                Some(Holder::UnityMcp { .. }) => PORT_SILENT_ATTEMPTS_OF_OURS,
+                Some(
+                    Holder::Stranger | Holder::OfAnotherUser | Holder::Silent | Holder::System(_),
+                )
+                | None => PORT_SILENT_ATTEMPTS,
+            };
+            let holder = holder.or_else(|| (unanswered >= attempts).then_some(Holder::Silent));
             let target = self.target_of(holder.as_ref());
             if holder.is_some() && (&holder, &target) != (&announced, &known) {
                 self.announce(holder.as_ref(), &target).await;
                 (announced, known) = (holder, target);
             }
-            sleep(RETRY).await;
+            sleep(PORT_RETRY).await;
         }
     }
 
-    /// Where calls are passed on to; an error if the token that is needed there cannot be had.
+    /// Where calls are passed on to; an error if the token that is required there cannot be read.
     fn target_of(&self, holder: Option<&Holder>) -> Result<Option<Target>, String> {
         let port = self.port;
         match holder {
@@ -90,7 +77,7 @@ impl<N: Network> PortKeeper<N> {
 
     async fn announce(&self, holder: Option<&Holder>, target: &Result<Option<Target>, String>) {
         let (port, description) = (self.port, holder.map(Holder::describe).unwrap_or_default());
-        self.relay_to.send_replace(target.clone().ok().flatten());
+        self.holder.send_replace(target.clone().ok().flatten());
         match target {
             Ok(Some(_)) => info!("port {port} is held by {description}: calls are relayed to it"),
             Ok(None) => self.core.tell(Event::PortHeld { port, holder: description }).await,
@@ -100,8 +87,4 @@ impl<N: Network> PortKeeper<N> {
             }
         }
     }
-}
-
-fn is_one_of_ours(holder: Option<&Holder>) -> bool {
-    matches!(holder, Some(Holder::UnityMcp { .. }))
 }

@@ -1,13 +1,12 @@
-//! Relay: when another unity-mcp has the port, requests are passed on to it, one HTTP request each.
-//! Nothing is sent twice: a call that may have reached the holder is never run here.
+//! Relay: passes a request on to the unity-mcp that holds the port, as one HTTP request. Nothing is sent twice: a
+//! call that may have reached the holder never runs here.
 
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
-use http_body_util::{BodyExt, Collected, Full, Limited};
+use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST};
@@ -20,104 +19,55 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 use sse_stream::SseStream;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::sync::{Semaphore, mpsc};
 use tokio::time::timeout;
 
-use crate::mcp::rendering::with;
+use crate::budget::{
+    RELAY_ANSWER_BYTES_MAX, RELAY_CALLS_MAX, RELAY_CONNECT_TIMEOUT, RELAY_SILENCE_TIMEOUT,
+};
 use crate::network::Network;
-
-/// A holder reports progress about every second; one that is silent for so long is not alive.
-const SILENCE_MAX: Duration = Duration::from_secs(30);
-/// Calls at the holder at once: it must have room for Unity and for its own agents.
-const PASSED_MAX: usize = 64;
-/// How long a process on this machine may take to accept a connection.
-const CONNECT_MAX: Duration = Duration::from_secs(1);
-/// How long it may take to say who it is, connection included.
-const IDENTIFY_MAX: Duration = Duration::from_secs(1);
-/// More than any answer about health has.
-const HEALTH_BYTES_MAX: usize = 16 * 1024;
-/// More than any report or answer has.
-const ANSWER_BYTES_MAX: usize = 1024 * 1024;
 
 trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
 impl<S: AsyncRead + AsyncWrite + Unpin + Send> Stream for S {}
 
 type Dial = dyn Fn(u16) -> BoxFuture<'static, io::Result<Box<dyn Stream>>> + Send + Sync;
 
-/// Whether calls are passed on, and how.
 #[derive(Clone)]
-pub(crate) struct Relay {
+pub(super) struct Relay {
     dial: Arc<Dial>,
-    /// The unity-mcp that has the port.
-    holder: watch::Receiver<Option<Target>>,
-    places: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
 }
 
-/// Where calls are passed on to, and what must be shown there.
+/// Where requests are passed on to, and the token that is required there.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Target {
     pub(crate) port: u16,
     pub(crate) token: Option<String>,
 }
 
-/// Another program that has the port.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Holder {
-    UnityMcp {
-        version: String,
-        pid: u64,
-        requires_token: bool,
-    },
-    Stranger,
-    /// Nothing that it says counts.
-    OfAnotherUser,
-    /// It does not say what it is.
-    Silent,
-    /// Nobody: the system does not let us have it.
-    System(String),
-}
-
-impl Holder {
-    pub fn describe(&self) -> String {
-        match self {
-            Self::UnityMcp { version, pid, requires_token } => {
-                let token = if *requires_token { ", which requires a token" } else { "" };
-                let version = protocol::printable(version, 40);
-                format!("another unity-mcp (version {version}, pid {pid}{token})")
-            }
-            Self::OfAnotherUser => "a program of another user".to_owned(),
-            Self::Stranger => "another program, which is not a unity-mcp".to_owned(),
-            Self::Silent => "another program, which does not answer".to_owned(),
-            Self::System(error) => format!("the system ({error})"),
-        }
-    }
-}
-
 /// A request of an agent.
-pub(crate) struct Request<'a> {
+pub(crate) struct Request {
     pub(crate) method: &'static str,
-    /// Of the tool or the task that it is about.
-    pub(crate) name: &'a str,
+    /// Of its tool or its task.
+    pub(crate) name: String,
     pub(crate) params: Json,
-    /// Whether the agent knows what a task is.
+    /// Whether the agent supports tasks.
     pub(crate) knows_tasks: bool,
 }
 
-/// What became of a request that was to be passed on.
-pub(crate) enum Passed<T> {
-    /// Too many are on their way already, or the holder takes no more: nothing was run.
+/// What became of a request.
+pub(super) enum Passed<T> {
+    /// Too many are on their way, or the holder takes no more: nothing ran.
     NoRoom,
-    /// There was no connection, or it was refused unread: nothing was run.
+    /// There was no connection, or it was refused unread: nothing ran.
     NotSent,
     Answer(Result<T, ErrorData>),
     /// It was sent, and no answer will come.
     Lost,
-    /// Nobody waits for the answer any more.
-    GivenUp,
 }
 
 impl Relay {
-    pub(crate) fn new<N: Network>(network: N, holder: watch::Receiver<Option<Target>>) -> Self {
+    pub(super) fn new<N: Network>(network: N) -> Self {
         let dial = move |port| -> BoxFuture<'static, io::Result<Box<dyn Stream>>> {
             let network = network.clone();
             Box::pin(async move {
@@ -125,30 +75,26 @@ impl Relay {
                 Ok(Box::new(stream) as Box<dyn Stream>)
             })
         };
-        Self { dial: Arc::new(dial), holder, places: Arc::new(Semaphore::new(PASSED_MAX)) }
+        Self { dial: Arc::new(dial), permits: Arc::new(Semaphore::new(RELAY_CALLS_MAX)) }
     }
 
-    pub(crate) fn holder(&self) -> Option<Target> {
-        self.holder.borrow().clone()
-    }
-
-    /// What the holder says about progress goes to `progress`. Dropping this cancels the call there.
-    pub(crate) async fn pass_on<T: DeserializeOwned>(
+    /// The holder's progress reports go to `progress`. Dropping this cancels the call there.
+    pub(super) async fn pass_on<T: DeserializeOwned>(
         &self,
-        to: Target,
-        request: Request<'_>,
+        to: &Target,
+        request: Request,
         progress: &mpsc::Sender<String>,
     ) -> Passed<T> {
-        let Ok(_place) = self.places.try_acquire() else { return Passed::NoRoom };
-        let mut holder = match timeout(CONNECT_MAX, self.connect(to.port)).await {
+        let Ok(_permit) = self.permits.try_acquire() else { return Passed::NoRoom };
+        let dialled = async { connect((self.dial)(to.port).await?).await };
+        let mut holder = match timeout(RELAY_CONNECT_TIMEOUT, dialled).await {
             Ok(Ok(holder)) => holder,
             Ok(Err(_)) => return Passed::NotSent,
-            Err(_) => return Passed::NoRoom, // It is there, and what it knows is not known here.
+            Err(_) => return Passed::NoRoom, // It is there, and only it knows its jobs.
         };
-        let Ok(request) = post(&to, request) else { return Passed::NotSent };
-        let Ok(Ok(response)) = timeout(SILENCE_MAX, holder.send_request(request)).await else {
-            return Passed::Lost;
-        };
+        let Ok(request) = post(to, request) else { return Passed::NotSent };
+        let sent = timeout(RELAY_SILENCE_TIMEOUT, holder.send_request(request)).await;
+        let Ok(Ok(response)) = sent else { return Passed::Lost };
         if is_refusal(&response) {
             let busy = response.status() == StatusCode::SERVICE_UNAVAILABLE;
             return if busy { Passed::NoRoom } else { Passed::NotSent };
@@ -158,59 +104,22 @@ impl Relay {
             None => Passed::Lost,
         }
     }
-
-    /// Whatever is said there; `None` if nothing is.
-    async fn ask_health(&self, port: u16) -> Option<Bytes> {
-        let mut holder = self.connect(port).await.ok()?;
-        let request = http::Request::get("/healthz").header(HOST, format!("127.0.0.1:{port}"));
-        let answer = holder.send_request(request.body(Full::default()).ok()?).await;
-        match answer {
-            Ok(response) => {
-                let body = Limited::new(response.into_body(), HEALTH_BYTES_MAX).collect().await;
-                Some(body.map(Collected::to_bytes).unwrap_or_default())
-            }
-            Err(error) if error.is_parse() => Some(Bytes::new()), // It says something else.
-            Err(_) => None,
-        }
-    }
-
-    async fn connect(&self, port: u16) -> io::Result<SendRequest<Full<Bytes>>> {
-        let stream = (self.dial)(port).await?;
-        let (sender, connection) =
-            http1::handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
-        // Its end is seen by whoever waits for a response.
-        tokio::spawn(async move { connection.await.unwrap_or_default() });
-        Ok(sender)
-    }
 }
 
-/// Asks who has the port; `None` if nobody answers there in time.
-pub async fn identify<N: Network>(network: &N, port: u16) -> Option<Holder> {
-    if !network.listener_is_same_user(port).await {
-        return Some(Holder::OfAnotherUser);
-    }
-    let (_, holder) = watch::channel(None);
-    let relay = Relay::new(network.clone(), holder);
-    let body = timeout(IDENTIFY_MAX, relay.ask_health(port)).await.ok().flatten()?;
-    let health: Option<Health> = serde_json::from_slice(&body).ok();
-    let health = health.filter(|health| health.name == env!("CARGO_PKG_NAME"));
-    Some(health.map_or(Holder::Stranger, |Health { version, pid, requires_token, .. }| {
-        Holder::UnityMcp { version, pid, requires_token }
-    }))
-}
-
-/// What `/healthz` says, as far as it matters here.
-#[derive(Deserialize)]
-struct Health {
-    name: String,
-    version: String,
-    pid: u64,
-    #[serde(default)]
-    requires_token: bool,
+/// Speaks HTTP over a stream.
+pub(super) async fn connect<S>(stream: S) -> io::Result<SendRequest<Full<Bytes>>>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let (sender, connection) =
+        http1::handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
+    // A caller that waits for a response sees its end.
+    tokio::spawn(async move { connection.await.unwrap_or_default() });
+    Ok(sender)
 }
 
 /// One self-contained request of 2026-07-28, which needs no session.
-fn post(to: &Target, request: Request<'_>) -> http::Result<http::Request<Full<Bytes>>> {
+fn post(to: &Target, request: Request) -> http::Result<http::Request<Full<Bytes>>> {
     let Request { method, name, params, knows_tasks } = request;
     let version = ProtocolVersion::V_2026_07_28;
     let tasks = json!({ "extensions": { TASKS_EXTENSION_ID: {} } });
@@ -223,7 +132,10 @@ fn post(to: &Target, request: Request<'_>) -> http::Result<http::Request<Full<By
             "version": env!("CARGO_PKG_VERSION"),
         },
     });
-    let params = with(params, "_meta", meta);
+    let mut params = params;
+    if let Json::Object(fields) = &mut params {
+        fields.insert("_meta".to_owned(), meta);
+    }
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
     let mut post = http::Request::post("/mcp");
     if let Some(token) = &to.token {
@@ -238,7 +150,7 @@ fn post(to: &Target, request: Request<'_>) -> http::Result<http::Request<Full<By
         .body(Full::new(Bytes::from(body.to_string())))
 }
 
-/// What a unity-mcp refuses before it looks at it is refused in plain words; everything else is JSON.
+/// A unity-mcp refuses a request in plain text if it has not looked at it. Everything else is JSON.
 fn is_refusal(response: &Response<Incoming>) -> bool {
     let kind = response.headers().get(CONTENT_TYPE).map(|value| value.as_bytes());
     !response.status().is_success() && kind.is_some_and(|kind| kind.starts_with(b"text/plain"))
@@ -251,13 +163,13 @@ async fn read_answer<T: DeserializeOwned>(
 ) -> Option<Result<T, ErrorData>> {
     let content_type = response.headers().get(CONTENT_TYPE).map(|value| value.as_bytes().to_vec());
     if content_type.is_some_and(|kind| kind.starts_with(b"application/json")) {
-        let body = Limited::new(response.into_body(), ANSWER_BYTES_MAX).collect();
-        let body = timeout(SILENCE_MAX, body).await.ok()?.ok()?;
+        let body = Limited::new(response.into_body(), RELAY_ANSWER_BYTES_MAX).collect();
+        let body = timeout(RELAY_SILENCE_TIMEOUT, body).await.ok()?.ok()?;
         let message: Message<T> = serde_json::from_slice(&body.to_bytes()).ok()?;
         return message.answer();
     }
     let mut events = SseStream::from_bytes_stream(bounded(response.into_body()));
-    while let Ok(Some(Ok(event))) = timeout(SILENCE_MAX, events.next()).await {
+    while let Ok(Some(Ok(event))) = timeout(RELAY_SILENCE_TIMEOUT, events.next()).await {
         let Some(data) = event.data else { continue };
         let message: Message<T> = serde_json::from_str(&data).ok()?;
         let Some(Progress { message: report }) = message.params else {
@@ -278,7 +190,7 @@ fn bounded(body: Incoming) -> impl futures_util::Stream<Item = io::Result<Bytes>
             Some(end) => piece.len() - end,
             None => unfinished + piece.len(),
         };
-        if unfinished > ANSWER_BYTES_MAX {
+        if unfinished > RELAY_ANSWER_BYTES_MAX {
             return Err(io::ErrorKind::InvalidData.into());
         }
         Ok(piece)

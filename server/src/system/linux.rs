@@ -48,9 +48,9 @@ pub(super) async fn listener_is_same_user(port: u16) -> bool {
 
 /// A program that listens on every address has this one too.
 async fn ask_listener(port: u16) -> Option<bool> {
-    let nobody = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
+    let none = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
     for address in [Ipv4Addr::LOCALHOST, Ipv4Addr::UNSPECIFIED] {
-        let owner = ask(SocketAddr::from((address, port)), nobody).await;
+        let owner = ask(SocketAddr::from((address, port)), none).await;
         if owner.is_some() {
             return owner;
         }
@@ -75,7 +75,7 @@ fn waiting() -> MutexGuard<'static, Waiting> {
     WAITING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Until nobody waits any more.
+/// Until no question is left.
 fn answer_all() {
     loop {
         let mut waiting = waiting();
@@ -87,7 +87,7 @@ fn answer_all() {
         }
         let mut owners = questions.iter().map(|asked| (asked.ends.clone(), None)).collect();
         for list in LISTS {
-            // Whoever is in a list that cannot be read now is not known, and not let in.
+            // A list that cannot be read now names no owner, so the connection is refused.
             File::open(list)
                 .and_then(|list| find_owners(BufReader::new(list), &mut owners))
                 .unwrap_or_default();
@@ -96,9 +96,9 @@ fn answer_all() {
             let owner = owners.get(&ends).copied().flatten();
             let same = match own_user() {
                 Some(own) => owner.map(|uid| uid == own),
-                None => Some(true), // Nobody can say.
+                None => Some(true), // It cannot be known.
             };
-            // Whoever asked may have left.
+            // The asker may have left.
             same_user.send(same).unwrap_or_default();
         }
     }
@@ -201,7 +201,7 @@ mod tests {
    6: 00000000000000000000000000000000:1F9C 00000000000000000000000000000000:0000 0A 00000000:00000000 00:00000000 00000000     8        0 5 1 0
 ";
         let at = |port: u16| ([127, 0, 0, 1], port).into();
-        let (server, nobody) = (at(0x1F9B), ([0, 0, 0, 0], 0).into());
+        let (server, none) = (at(0x1F9B), ([0, 0, 0, 0], 0).into());
         for (local, remote, owner) in [
             (at(0xC001), server, Some(65534)),
             (at(0xC002), server, Some(501)),
@@ -209,8 +209,8 @@ mod tests {
             (at(0xC001), at(0x1F9C), None),
             (at(0xC004), server, None), // Closed by its program, and 0 is nobody's name then.
             (at(0xC005), server, None),
-            (server, nobody, Some(7)), // The listener.
-            (([0, 0, 0, 0], 0x1F9C).into(), nobody, Some(8)),
+            (server, none, Some(7)), // The listener.
+            (([0, 0, 0, 0], 0x1F9C).into(), none, Some(8)),
         ] {
             let ends = ends(local, remote).unwrap();
             let mut owners = HashMap::from([(ends.clone(), None)]);

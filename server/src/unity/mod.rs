@@ -1,4 +1,4 @@
-//! Unity: the sockets of the plugin.
+//! The sockets of the plugin. Names the event loop and the wire; knows nothing of MCP, HTTP or the port.
 
 mod pre_hello_limit;
 pub mod unity_bridge_client;

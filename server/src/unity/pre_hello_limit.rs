@@ -1,5 +1,5 @@
-//! The threshold of `/unity`: whoever is not the Editor yet is heard for so many bytes, and then waits. A socket
-//! without a hello takes little, whatever it sends.
+//! PreHelloLimit: a socket of `/unity` is read only up to a limit until the core accepts its hello. A socket without
+//! a hello takes little memory, whatever it sends.
 
 use std::io;
 use std::pin::Pin;
@@ -8,14 +8,11 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-/// More than any hello has, with what a plugin may say right behind it.
-const HEARD_MAX: usize = 128 * 1024;
-/// Bytes that are read at once before the threshold.
-const SIP: usize = 8 * 1024;
+use crate::budget::{UNITY_PRE_HELLO_BYTES_MAX, UNITY_PRE_HELLO_READ_BYTES};
 
-pub(crate) struct Threshold<S> {
+pub(crate) struct PreHelloLimit<S> {
     stream: S,
-    /// `None` once it is over it.
+    /// `None` once the hello is accepted.
     before: Option<Before>,
 }
 
@@ -24,15 +21,15 @@ struct Before {
     admitted: Pin<Box<WaitForCancellationFutureOwned>>,
 }
 
-impl<S> Threshold<S> {
-    /// `admitted` is cancelled when it may pass.
+impl<S> PreHelloLimit<S> {
+    /// `admitted` is cancelled when the limit ends.
     pub(crate) fn new(stream: S, admitted: CancellationToken) -> Self {
         let admitted = Box::pin(admitted.cancelled_owned());
-        Self { stream, before: Some(Before { left: HEARD_MAX, admitted }) }
+        Self { stream, before: Some(Before { left: UNITY_PRE_HELLO_BYTES_MAX, admitted }) }
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Threshold<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for PreHelloLimit<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -42,19 +39,20 @@ impl<S: AsyncRead + Unpin> AsyncRead for Threshold<S> {
         before.take_if(|before| before.admitted.as_mut().poll(context).is_ready());
         let Some(before) = before else { return Pin::new(stream).poll_read(context, buffer) };
         if before.left == 0 {
-            return Poll::Pending; // Its admission wakes it.
+            return Poll::Pending; // The admission wakes it.
         }
-        let mut bytes = [0; SIP];
-        let (sip, _) = bytes.split_at_mut(SIP.min(before.left).min(buffer.remaining()));
-        let mut sip = ReadBuf::new(sip);
-        ready!(Pin::new(stream).poll_read(context, &mut sip))?;
-        before.left -= sip.filled().len();
-        buffer.put_slice(sip.filled());
+        let mut bytes = [0; UNITY_PRE_HELLO_READ_BYTES];
+        let max = bytes.len().min(before.left).min(buffer.remaining());
+        let (part, _) = bytes.split_at_mut(max);
+        let mut part = ReadBuf::new(part);
+        ready!(Pin::new(stream).poll_read(context, &mut part))?;
+        before.left -= part.filled().len();
+        buffer.put_slice(part.filled());
         Poll::Ready(Ok(()))
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Threshold<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for PreHelloLimit<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -80,26 +78,26 @@ mod tests {
     use tokio::time::timeout;
     use tokio_util::sync::CancellationToken;
 
-    use super::{HEARD_MAX, Threshold};
+    use super::{PreHelloLimit, UNITY_PRE_HELLO_BYTES_MAX};
 
     #[tokio::test(start_paused = true)]
-    async fn who_is_not_admitted_is_heard_for_so_long_and_goes_on_when_it_is() {
-        let (mut peer, ours) = duplex(2 * HEARD_MAX);
+    async fn a_socket_is_read_up_to_the_limit_and_goes_on_when_it_is_admitted() {
+        let (mut peer, ours) = duplex(2 * UNITY_PRE_HELLO_BYTES_MAX);
         let admitted = CancellationToken::new();
-        let mut threshold = Threshold::new(ours, admitted.clone());
-        peer.write_all(&vec![7; HEARD_MAX + 100]).await.unwrap();
-        let mut heard = vec![0; HEARD_MAX];
-        threshold.read_exact(&mut heard).await.unwrap();
-        assert!(heard.iter().all(|byte| *byte == 7));
-        let more = timeout(Duration::from_secs(3_600), threshold.read_u8()).await;
+        let mut limited = PreHelloLimit::new(ours, admitted.clone());
+        peer.write_all(&vec![7; UNITY_PRE_HELLO_BYTES_MAX + 100]).await.unwrap();
+        let mut read = vec![0; UNITY_PRE_HELLO_BYTES_MAX];
+        limited.read_exact(&mut read).await.unwrap();
+        assert!(read.iter().all(|byte| *byte == 7));
+        let more = timeout(Duration::from_secs(3_600), limited.read_u8()).await;
         assert!(more.is_err(), "it waits");
-        threshold.write_all(b"hello").await.unwrap();
+        limited.write_all(b"hello").await.unwrap();
         let enter = async {
             tokio::time::sleep(Duration::from_secs(1)).await;
             admitted.cancel();
         };
         let mut rest = [0; 100];
-        let (read, ()) = tokio::join!(threshold.read_exact(&mut rest), enter);
+        let (read, ()) = tokio::join!(limited.read_exact(&mut rest), enter);
         read.unwrap();
         assert_eq!(rest, [7; 100]);
     }

@@ -1,4 +1,4 @@
-//! One WebSocket: texts in, texts out, and a proper end. What the texts mean is not known here.
+//! One WebSocket: texts in, texts out, and a proper close. It does not know what the texts mean.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -16,45 +16,26 @@ use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig
 use tokio_tungstenite::tungstenite::{Error, Message, Utf8Bytes};
 use tracing::debug;
 
-/// How long a socket may take to accept one message.
-const WRITE_MAX: Duration = Duration::from_secs(5);
-/// How long a peer has to close after it was told to.
-pub const CLOSE_MAX: Duration = Duration::from_secs(1);
-
-/// Something that can be said.
-pub trait Spoken {
-    fn text(&self) -> String;
-}
-
-impl Spoken for String {
-    fn text(&self) -> String {
-        self.clone()
-    }
-}
-
-/// What is to be done with a socket.
-pub enum Outgoing<T> {
-    Say(T),
-    Close { code: u16, reason: &'static str },
-}
+use crate::budget::{UNITY_CLOSE_TIMEOUT, UNITY_READ_BUFFER_BYTES, UNITY_WRITE_TIMEOUT};
+use crate::event_loop::Outgoing;
 
 /// Why the exchange of messages is over.
 pub enum Ending<T> {
-    /// The peer has closed, or the connection is lost, or it did not keep up.
+    /// The peer has closed, or the connection is lost, or it was too slow.
     Gone,
-    /// The peer is closing, and this came too late for it.
-    Late(T),
-    /// It was told to close.
-    Told { code: u16, reason: &'static str },
+    /// The peer is closing. Not a byte of this was written.
+    NotSent(T),
+    /// The server closes it.
+    Closed { code: u16, reason: &'static str },
     /// The peer has broken the rules of WebSocket.
-    Refused { code: u16, reason: &'static str },
+    Violated { code: u16, reason: &'static str },
 }
 
-/// The peer sent a message over the limit.
+/// The code that closes a socket whose message was over the limit.
 pub const TOO_LARGE: u16 = 1009;
 const OVER_THE_LIMIT: &str = "frame over the limit";
 
-/// Whoever received a message finds it too large.
+/// The receiver of a message finds it too large.
 pub struct TooLarge;
 
 pub struct WebSocket<S> {
@@ -68,7 +49,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
         let config = WebSocketConfig::default()
             .max_message_size(Some(message_max))
             .max_frame_size(Some(message_max))
-            .read_buffer_size(16 * 1024)
+            .read_buffer_size(UNITY_READ_BUFFER_BYTES)
             .write_buffer_size(0)
             .max_write_buffer_size(2 * message_max + 4096);
         let socket = WebSocketStream::from_raw_socket(stream, Role::Server, Some(config)).await;
@@ -76,16 +57,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
         Self { sink, messages }
     }
 
-    /// Until one side has had enough. The peer is read and written to at the same time. Once `closing` is there it
-    /// is not read any more, and what is in the outbox may take as long as it says: a peer that reads nothing does
-    /// not keep a socket that is given up.
-    pub async fn exchange<T: Spoken, R: Future<Output = Result<(), TooLarge>>>(
+    /// Reads and writes until one side ends it. After `closing` the peer is not read any more, and has as long as
+    /// `closing` says to read what is in the outbox: a peer that reads nothing does not keep the socket.
+    pub async fn exchange<T, R: Future<Output = Result<(), TooLarge>>>(
         &mut self,
         received: impl FnMut(Utf8Bytes) -> R,
         outbox: &mut mpsc::Receiver<Outgoing<T>>,
+        encode: fn(&T) -> String,
         closing: impl Future<Output = Duration>,
     ) -> Ending<T> {
-        let mut writing = pin!(write(&mut self.sink, outbox));
+        let mut writing = pin!(write(&mut self.sink, outbox, encode));
         let max = tokio::select! {
             biased;
             ending = read(&mut self.messages, received) => return ending,
@@ -95,21 +76,20 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
         timeout(max, writing).await.unwrap_or(Ending::Gone)
     }
 
-    /// Says goodbye and reads on until the peer has closed too: unread bytes would turn the goodbye
-    /// into a reset.
-    pub async fn say_goodbye(self, code: u16, reason: &'static str) {
+    /// Sends the close and reads on until the peer has closed too: unread bytes would turn the close into a reset.
+    pub async fn close(self, code: u16, reason: &'static str) {
         let whole: Result<_, ReuniteError<_, _>> = self.sink.reunite(self.messages);
         let Ok(mut socket) = whole else { return };
         let frame = CloseFrame { code: CloseCode::from(code), reason: reason.into() };
-        let goodbye = async {
+        let handshake = async {
             socket.close(Some(frame)).await.ok()?;
             while let Some(Ok(_)) = socket.next().await {}
             let stream = socket.get_mut();
             stream.shutdown().await.ok()?;
             tokio::io::copy(stream, &mut tokio::io::sink()).await.ok()
         };
-        // Whether the peer plays along or not, it is closed after this.
-        timeout(CLOSE_MAX, goodbye).await.unwrap_or_default();
+        // The socket is closed after this, whatever the peer does.
+        timeout(UNITY_CLOSE_TIMEOUT, handshake).await.unwrap_or_default();
     }
 }
 
@@ -125,12 +105,12 @@ where
         match message {
             Ok(Message::Text(text)) => {
                 if let Err(TooLarge) = received(text).await {
-                    return Ending::Refused { code: TOO_LARGE, reason: OVER_THE_LIMIT };
+                    return Ending::Violated { code: TOO_LARGE, reason: OVER_THE_LIMIT };
                 }
-                yield_now().await; // What is answered is written before more is read.
+                yield_now().await; // Write what is answered before more is read.
             }
             Ok(Message::Binary(_)) => {
-                return Ending::Refused { code: 1003, reason: "text frames only" };
+                return Ending::Violated { code: 1003, reason: "text frames only" };
             }
             // Answered by the library; polling on brings a close to its end.
             Ok(Message::Ping(_) | Message::Pong(_) | Message::Close(_) | Message::Frame(_)) => {}
@@ -155,27 +135,28 @@ fn ending_of<T>(error: &Error) -> Ending<T> {
         | Error::Http(_)
         | Error::HttpFormat(_) => return Ending::Gone,
     };
-    Ending::Refused { code, reason }
+    Ending::Violated { code, reason }
 }
 
-async fn write<S, T: Spoken>(
+async fn write<S, T>(
     sink: &mut SplitSink<WebSocketStream<S>, Message>,
     outbox: &mut mpsc::Receiver<Outgoing<T>>,
+    encode: fn(&T) -> String,
 ) -> Ending<T>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     while let Some(outgoing) = outbox.recv().await {
         match outgoing {
-            Outgoing::Say(spoken) => {
-                let text = Message::Text(spoken.text().into());
-                match timeout(WRITE_MAX, sink.send(text)).await {
+            Outgoing::Frame(frame) => {
+                let text = Message::Text(encode(&frame).into());
+                match timeout(UNITY_WRITE_TIMEOUT, sink.send(text)).await {
                     Ok(Ok(())) => {}
-                    Ok(Err(error)) if took_nothing(&error) => return Ending::Late(spoken),
+                    Ok(Err(error)) if took_nothing(&error) => return Ending::NotSent(frame),
                     Ok(Err(_)) | Err(_) => return Ending::Gone,
                 }
             }
-            Outgoing::Close { code, reason } => return Ending::Told { code, reason },
+            Outgoing::Close { code, reason } => return Ending::Closed { code, reason },
         }
     }
     Ending::Gone

@@ -2,9 +2,9 @@
 
 use coordination::{ClosedBy, ConnectionId, Event};
 use mock_unity::Input;
+use protocol::codec::decode as frame_of;
 use protocol::{ToUnity, codec};
 use serde_json::json;
-use unity_mcp::unity::unity_bridge_client::frame_of;
 
 use super::wires::{Held, Parcel, Side};
 use super::{Happening, Millis, World};

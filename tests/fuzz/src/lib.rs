@@ -10,7 +10,7 @@ use protocol::codec::{Message, decode, encode};
 use protocol::{FromUnity, ToUnity};
 use sim::schedule::Schedule;
 use sim::world::{self, Judge};
-use unity_mcp::http::access::Doorkeeper;
+use unity_mcp::http::access::AccessRules;
 
 /// A frame is refused, or is a message that says the same when it is written and read again.
 pub fn codec(bytes: &[u8]) {
@@ -42,7 +42,7 @@ const TOKEN: &str = "0123456789abcdef";
 pub fn guard(bytes: &[u8]) {
     let Some(head) = head(bytes) else { return };
     let lets_in =
-        |token| Doorkeeper::new(PORT, vec![ALLOWED.to_owned()], token).check(&head).is_ok();
+        |token| AccessRules::new(PORT, vec![ALLOWED.to_owned()], token).check(&head).is_ok();
     let without_token = lets_in(None);
     if lets_in(Some(TOKEN)) {
         assert!(without_token, "a token opened a door");

@@ -1,4 +1,4 @@
-//! What ends or begins because time passed.
+//! What ends or begins because time has passed.
 
 use std::time::Duration;
 
@@ -24,8 +24,8 @@ impl ExecutionCoordinator {
     }
 
     fn next_living_deadline(&self) -> Option<Deadline> {
-        // At the same moment the earlier row counts: a call that waited out a compile is told so
-        // before the compile is forgotten.
+        // If two are due at the same moment, the earlier row counts: a call that waited for a compile gets a compile
+        // timeout before the compile is forgotten.
         [
             self.wait_deadline(),
             self.scheduler.trip_deadline(),

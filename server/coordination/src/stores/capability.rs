@@ -6,7 +6,7 @@ use protocol::OfferedTool;
 
 #[derive(Debug, Default)]
 pub(crate) struct CapabilityStore {
-    /// `None`: the plugin has not said, so it has them all.
+    /// `None`: the plugin has not listed its tools, so it has them all.
     offered: Option<BTreeSet<String>>,
 }
 
@@ -15,7 +15,7 @@ impl CapabilityStore {
         self.offered = Some(tools.into_iter().map(|tool| tool.name).collect());
     }
 
-    /// Another session: what the last one said does not count.
+    /// Another session: the list of the last one does not count.
     pub(crate) fn reset(&mut self, tools: Option<Vec<OfferedTool>>) {
         self.offered = None;
         if let Some(tools) = tools {

@@ -1,4 +1,4 @@
-//! QueueStore: who stands in line, in the order of arrival.
+//! QueueStore: the calls and jobs in line, in order of arrival.
 
 use std::collections::VecDeque;
 
@@ -51,7 +51,7 @@ impl QueueStore {
         self.unity.push_back(place);
     }
 
-    /// What was taken out for nothing gets its old place again.
+    /// What came back unsent gets its old place again.
     pub(crate) fn return_unity(&mut self, place: Place) {
         let index = self.unity.partition_point(|other| other.ticket < place.ticket);
         self.unity.insert(index, place);
@@ -113,7 +113,7 @@ impl QueueStore {
         }
     }
 
-    /// Takes whoever came first of all lines.
+    /// Takes the first of all lines.
     pub(crate) fn pop_any(&mut self) -> Option<Head> {
         let unity = self.unity.front().map(|place| place.ticket);
         let control = self.control.front().map(|place| place.0);

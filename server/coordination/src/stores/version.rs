@@ -1,11 +1,11 @@
-//! VersionStore: who the plugin is, as far as its hellos have said.
+//! VersionStore: what the hellos have said about the plugin.
 
 use protocol::{EditorInstanceId, PluginHello, PluginSessionId};
 
 #[derive(Debug, Default)]
 pub(crate) struct VersionStore {
     plugin_version: Option<String>,
-    /// The last that was named: a hello that names none says nothing about a change.
+    /// The last one that was named. A hello that names none does not mean a change.
     editor_instance_id: Option<EditorInstanceId>,
     plugin_session_id: Option<PluginSessionId>,
 }
@@ -17,7 +17,7 @@ pub(crate) enum Memory {
     Same,
     /// The domain was reloaded: requests are gone, jobs are kept.
     Reloaded,
-    /// Another Editor: it knows nothing, and what it calls its jobs means nothing to the one before.
+    /// Another Editor: it knows no earlier request, and its job names have another meaning.
     AnotherEditor,
 }
 

@@ -1,0 +1,165 @@
+//! Budget: every number of the shell, with its unit and its reason. `coordination::Limits` has those of the core.
+//!
+//! No single attack may take more than [`MEMORY_MAX`] above what the process had at its start; `tests/security`
+//! measures that. What each kind of peer can make the server hold at once, with the default settings:
+//!
+//! | what | limits | MiB |
+//! |---|---|---:|
+//! | requests over HTTP | 128 of 32 KiB and 4 of 1 MiB, each parsed to about twice its size | 16 |
+//! | answers over HTTP that are not read | 128 of about 0.2 MiB | 26 |
+//! | idle HTTP connections | 16 of a head and two buffers | 1 |
+//! | requests over stdio | the same, and 1 MiB read ahead | 17 |
+//! | answers over stdio that are not read | 1 MiB, and those of 128 open requests | 27 |
+//! | sockets before their hello | 32 of 128 KiB | 4 |
+//! | sockets that are being closed | 8 of one frame | 8 |
+//! | frames of the Editor | one of 1 MiB in each direction, one decoded at a time to at most 20 MiB | 24 |
+//! | jobs that are kept | 256 of about 0.1 MiB | 26 |
+//! | log lines that are not written | 1 MiB | 1 |
+//!
+//! An attack fills one of these rows, or a request row together with its answer row: 44 MiB.
+
+use std::time::Duration;
+
+/// Bytes that a single attack may take above what the process had at its start.
+pub const MEMORY_MAX: usize = 64 * MIB;
+
+const KIB: usize = 1024;
+const MIB: usize = 1024 * KIB;
+
+// The event loop.
+
+/// Events that wait for the core. A peer that is faster than the core waits with its next one.
+pub(crate) const EVENTS_MAX: usize = 256;
+/// Frames that wait for a socket. A plugin that lets more pile up is dropped.
+pub(crate) const FRAMES_MAX: usize = 64;
+/// Progress reports that wait for an agent. A slow one misses some.
+pub(crate) const REPORTS_MAX: usize = 4;
+/// Panics of the core in a row before the process gives up.
+pub(crate) const PANICS_MAX: u32 = 10;
+
+// Requests of agents, over HTTP and over stdio.
+
+/// Calls that agents may have open over one transport, even if the queue is short.
+const CALLS_MIN: usize = 128;
+/// Calls beyond those that may wait: they are answered at once.
+const CALLS_SPARE: usize = 16;
+/// Bytes of one message: more than any call needs.
+pub(crate) const REQUEST_BYTES_MAX: usize = MIB;
+/// Bytes up to which a request is small.
+pub(crate) const REQUEST_SMALL_BYTES: usize = 32 * KIB;
+/// Large requests that may be open at once over one transport.
+pub(crate) const REQUEST_LARGE_MAX: usize = 4;
+/// Tokens of one message. A parsed value takes up to 600 bytes.
+pub(crate) const REQUEST_TOKENS_MAX: usize = 1_000;
+/// Levels of one message: deeper than any call.
+pub(crate) const REQUEST_DEPTH_MAX: usize = 64;
+/// Bytes of the id and of the progress token: every report and every answer repeats them.
+pub(crate) const REQUEST_LABEL_BYTES_MAX: usize = 256;
+/// The list of tools never changes while a server runs.
+pub(crate) const TOOLS_FRESH_MS: u64 = 3_600_000;
+
+/// Calls that may be open over one transport: all that may wait in the queue, control calls too, and some more.
+pub(crate) fn calls_max(queue_max: usize) -> usize {
+    CALLS_MIN.max(2 * queue_max + CALLS_SPARE)
+}
+
+// HTTP.
+
+/// From the first byte of a request head to its last.
+pub(crate) const HTTP_HEAD_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long the body of a request may take.
+pub(crate) const HTTP_BODY_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a connection may be idle.
+pub(crate) const HTTP_IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long a peer may take to read any byte of its answer.
+pub(crate) const HTTP_UNREAD_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long a connection of another user is kept so that it can read why it was refused.
+pub(crate) const HTTP_REFUSAL_TIMEOUT: Duration = Duration::from_millis(500);
+/// How long to wait after a failed accept: out of descriptors, some must be freed first.
+pub(crate) const HTTP_ACCEPT_RETRY: Duration = Duration::from_millis(100);
+/// How often a silent answer stream is kept alive. Progress does that too; this is for calls without it.
+pub const SSE_KEEP_ALIVE: Duration = Duration::from_secs(15);
+pub(crate) const HTTP_HEAD_BYTES_MAX: usize = 32 * KIB;
+pub(crate) const HTTP_HEADERS_MAX: usize = 64;
+/// Bytes that a peer may send behind its request before it has the answer. A peer that sends more is dropped.
+pub(crate) const HTTP_AHEAD_BYTES_MAX: usize = 4 * KIB;
+/// Connections beside those whose request is being answered, so that a new one always gets in.
+pub(crate) const HTTP_IDLE_MAX: usize = 16;
+/// Connections whose owner is not known yet. More wait to be accepted.
+pub(crate) const HTTP_UNIDENTIFIED_MAX: usize = 64;
+/// Connections of other users that get the reason before they are closed. More are just closed.
+pub(crate) const HTTP_REFUSALS_MAX: usize = 16;
+
+// stdio.
+
+/// Bytes of answers that may wait for the agent to read them before its next request is read.
+pub(crate) const STDIO_UNREAD_BYTES_MAX: u32 = 1024 * 1024;
+/// What a short answer counts as, because its task takes memory too.
+pub(crate) const STDIO_UNREAD_BYTES_MIN: usize = 4 * KIB;
+/// Bytes of one read.
+pub(crate) const STDIO_READ_BYTES: usize = 16 * KIB;
+/// Bytes read ahead of a line that was not taken.
+pub(crate) const STDIO_AHEAD_BYTES_MAX: usize = MIB;
+/// Ids of cancelled requests that are remembered.
+pub(crate) const STDIO_CANCELLED_MAX: usize = 64;
+/// How long an agent that has closed its end still gets answers: a shell pipe ends like that.
+pub(crate) const STDIO_LAST_ANSWERS_TIMEOUT: Duration = Duration::from_millis(100);
+
+// The sockets of the plugin.
+
+/// Tokens of one frame: two thousand entries of a console with a dozen fields each.
+pub(crate) const UNITY_FRAME_TOKENS_MAX: usize = 64_000;
+/// Bytes that a socket may send before its hello is accepted: more than a hello and what may follow it.
+pub(crate) const UNITY_PRE_HELLO_BYTES_MAX: usize = 128 * KIB;
+/// Bytes of one read before the hello.
+pub(crate) const UNITY_PRE_HELLO_READ_BYTES: usize = 8 * KIB;
+pub(crate) const UNITY_READ_BUFFER_BYTES: usize = 16 * KIB;
+/// How long a socket may take to accept one message.
+pub(crate) const UNITY_WRITE_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a peer has to answer a close.
+pub(crate) const UNITY_CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
+/// Sockets that get a close handshake at the same time. More are just dropped.
+pub(crate) const UNITY_CLOSING_MAX: usize = 8;
+
+// The port and the relay.
+
+/// From one attempt to bind the port to the next. The contract asks for at most two seconds, probe included.
+pub(crate) const PORT_RETRY: Duration = Duration::from_millis(500);
+/// Attempts without an answer before an unknown holder counts as silent.
+pub(crate) const PORT_SILENT_ATTEMPTS: u32 = 2;
+/// The same for a unity-mcp: it may be busy, or about to end.
+pub(crate) const PORT_SILENT_ATTEMPTS_OF_OURS: u32 = 8;
+/// How long a process on this machine may take to accept a connection.
+pub(crate) const RELAY_CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long it may take to say what it is, connection included.
+pub(crate) const RELAY_IDENTIFY_TIMEOUT: Duration = Duration::from_secs(1);
+/// A holder reports progress about every second. One that is silent for this long is not alive.
+pub(crate) const RELAY_SILENCE_TIMEOUT: Duration = Duration::from_secs(30);
+/// Calls at the holder at once: it needs room for Unity and for its own agents.
+pub(crate) const RELAY_CALLS_MAX: usize = 64;
+/// More than any answer about health has.
+pub(crate) const RELAY_HEALTH_BYTES_MAX: usize = 16 * KIB;
+/// More than any report or answer has.
+pub(crate) const RELAY_ANSWER_BYTES_MAX: usize = MIB;
+
+// The log.
+
+/// Lines that wait to be written.
+pub(crate) const LOG_WAITING_MAX: usize = 1_024;
+pub(crate) const LOG_WAITING_BYTES_MAX: usize = MIB;
+/// Lines that may come at once, and lines per second after that.
+pub(crate) const LOG_BURST_MAX: f64 = 1_000.0;
+pub(crate) const LOG_PER_SECOND: f64 = 100.0;
+/// Characters of one text of a peer in a line.
+pub(crate) const LOG_TEXT_MAX: usize = 1_000;
+/// How long the last lines may take.
+pub(crate) const LOG_FLUSH_TIMEOUT: Duration = Duration::from_millis(100);
+
+// The end. The core takes at most 1.2 s of the 2 s that the contract allows.
+
+/// How long the last answers may take to be written.
+pub(crate) const STOP_FLUSH_TIMEOUT: Duration = Duration::from_millis(300);
+/// When the process ends even if something is stuck.
+pub const STOP_TIMEOUT: Duration = Duration::from_millis(1_700);
+/// How often a stdio server looks whether its parent is alive, where the system does not report it.
+pub(crate) const PARENT_CHECK: Duration = Duration::from_millis(500);

@@ -1,0 +1,82 @@
+//! Holder: which program has the port.
+
+use http_body_util::{BodyExt, Collected, Full, Limited};
+use hyper::body::Bytes;
+use hyper::header::HOST;
+use hyper::http;
+use serde::Deserialize;
+use tokio::time::timeout;
+
+use super::relay::connect;
+use crate::budget::{RELAY_HEALTH_BYTES_MAX, RELAY_IDENTIFY_TIMEOUT};
+use crate::network::Network;
+
+/// A program that has the port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Holder {
+    UnityMcp {
+        version: String,
+        pid: u64,
+        requires_token: bool,
+    },
+    Stranger,
+    /// What it says does not count.
+    OfAnotherUser,
+    /// It does not answer.
+    Silent,
+    /// None: the system does not give us the port.
+    System(String),
+}
+
+impl Holder {
+    pub fn describe(&self) -> String {
+        match self {
+            Self::UnityMcp { version, pid, requires_token } => {
+                let token = if *requires_token { ", which requires a token" } else { "" };
+                let version = protocol::printable(version, 40);
+                format!("another unity-mcp (version {version}, pid {pid}{token})")
+            }
+            Self::OfAnotherUser => "a program of another user".to_owned(),
+            Self::Stranger => "another program, which is not a unity-mcp".to_owned(),
+            Self::Silent => "another program, which does not answer".to_owned(),
+            Self::System(error) => format!("the system ({error})"),
+        }
+    }
+}
+
+/// Asks the holder of the port what it is; `None` if there is no answer in time.
+pub async fn identify<N: Network>(network: &N, port: u16) -> Option<Holder> {
+    if !network.listener_is_same_user(port).await {
+        return Some(Holder::OfAnotherUser);
+    }
+    let body = timeout(RELAY_IDENTIFY_TIMEOUT, ask_health(network, port)).await.ok().flatten()?;
+    let health: Option<Health> = serde_json::from_slice(&body).ok();
+    let health = health.filter(|health| health.name == env!("CARGO_PKG_NAME"));
+    Some(health.map_or(Holder::Stranger, |Health { version, pid, requires_token, .. }| {
+        Holder::UnityMcp { version, pid, requires_token }
+    }))
+}
+
+/// The answer of the holder, whatever it is.
+async fn ask_health<N: Network>(network: &N, port: u16) -> Option<Bytes> {
+    let mut holder = connect(network.connect(port).await.ok()?).await.ok()?;
+    let request = http::Request::get("/healthz").header(HOST, format!("127.0.0.1:{port}"));
+    match holder.send_request(request.body(Full::default()).ok()?).await {
+        Ok(response) => {
+            let body = Limited::new(response.into_body(), RELAY_HEALTH_BYTES_MAX).collect().await;
+            Some(body.map(Collected::to_bytes).unwrap_or_default())
+        }
+        Err(error) if error.is_parse() => Some(Bytes::new()), // It does not speak HTTP.
+        Err(_) => None,
+    }
+}
+
+/// What `/healthz` says, as far as it matters here.
+#[derive(Deserialize)]
+struct Health {
+    name: String,
+    version: String,
+    pid: u64,
+    #[serde(default)]
+    requires_token: bool,
+}
