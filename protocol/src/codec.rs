@@ -1,7 +1,7 @@
-//! Codec: one text frame <-> one message. Never panics, whatever the bytes are.
+//! Codec: turns one text frame into one message, and back. It never panics on input.
 //!
-//! The envelope (`type`, `protocol_version`, `timestamp`) is the codec's business; messages hold
-//! only what they mean.
+//! The codec reads and writes the envelope (`type`, `protocol_version`). The message types hold only
+//! the other fields.
 
 use std::{fmt, io};
 
@@ -12,16 +12,50 @@ use serde_json::{Map, Value};
 use crate::strict_json::{DUPLICATE_KEY, StrictJson};
 use crate::{PROTOCOL_VERSION, RequestId, printable};
 
-/// The most a peer's text may take of an error message, in characters.
+/// Characters of a peer's text that an error message may quote.
 const QUOTE_MAX: usize = 200;
 
-/// One direction of the wire.
+/// One direction of the wire: [`FromUnity`](crate::FromUnity) or [`ToUnity`](crate::ToUnity).
 pub trait Message: Serialize + Sized {
-    /// Reads the fields of a message of this type; `None` if this direction has no such type.
+    /// Reads the fields of a message of this type. Returns `None` if this direction has no such type.
     fn from_body(message_type: &str, body: Body) -> Option<serde_json::Result<Self>>;
 }
 
-/// The object of a frame, its envelope already read.
+/// Declares one direction of the wire from one table: the enum, its list of message types and its
+/// decoder. A message type that is not in the table can be neither sent nor received.
+macro_rules! direction {
+    (
+        $(#[$about:meta])*
+        $name:ident {
+            $($(#[$doc:meta])* $wire:literal => $variant:ident($body:ty) $(checked by $check:path)?,)+
+        }
+    ) => {
+        $(#[$about])*
+        #[derive(Clone, Debug, PartialEq, Serialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        #[serde(tag = "type")]
+        pub enum $name {
+            $($(#[$doc])* #[serde(rename = $wire)] $variant($body),)+
+        }
+
+        impl $name {
+            /// Every `type` of this direction.
+            pub const TYPES: &[&str] = &[$($wire),+];
+        }
+
+        impl Message for $name {
+            fn from_body(message_type: &str, body: Body) -> Option<serde_json::Result<Self>> {
+                match message_type {
+                    $($wire => Some(body.parse()$(.and_then($check))?.map(Self::$variant)),)+
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+pub(crate) use direction;
+
+/// The JSON object of a frame. Only [`decode`] makes one, after it has checked the envelope.
 pub struct Body(Map<String, Value>);
 
 impl Body {
@@ -30,27 +64,40 @@ impl Body {
     }
 }
 
-/// Why a frame is no message.
+/// Why a frame is not a message.
+///
+/// `Display` gives one sentence without control characters, which is safe to log. The server sends that
+/// sentence back to the plugin in an `error`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DecodeError {
-    /// No UTF-8 or no JSON, or nested deeper than the parser goes.
+    /// The frame is not UTF-8 or not JSON, or it is nested deeper than 127 levels.
     NotJson {
+        /// What the parser reports, with line and column.
         problem: String,
     },
+    /// The frame is JSON, but not an object.
     NotAnObject,
+    /// An object in the frame, at any depth, has the same key twice.
     DuplicateKey {
+        /// Which key, with line and column.
         problem: String,
     },
+    /// The field `type` is missing or is not a string.
     MissingType,
+    /// The field `protocol_version` is missing.
     MissingVersion,
+    /// `protocol_version` is not [`PROTOCOL_VERSION`].
     WrongVersion,
+    /// This direction of the wire has no such message type.
     UnknownType {
+        /// The type, shortened and escaped.
         name: String,
     },
-    /// A known message with a field that is missing or wrong.
+    /// A known message type with a field that is missing or wrong.
     BadField {
-        /// The request that this is a broken answer to, if that much could be read.
+        /// `request_id` of the frame, if it is a string: the request that this frame tried to answer.
         request_id: Option<RequestId>,
+        /// The message type and what is wrong with the field.
         problem: String,
     },
 }
@@ -70,20 +117,20 @@ impl fmt::Display for DecodeError {
     }
 }
 
-/// How every frame ends: `type` comes first, `protocol_version` last.
+/// The end of every frame: `type` is the first field, `protocol_version` the last.
 const ENVELOPE: &str = ",\"protocol_version\":1}";
 
-/// The frame of a message.
+/// Encodes a message as the text of one frame, envelope included.
 pub fn encode<M: Message>(message: &M) -> String {
     let Ok(mut frame) = serde_json::to_string(message) else {
         unreachable!("a message has text keys and plain values");
     };
-    frame.pop(); // The closing brace; `type` stands before it, so a comma is right.
+    frame.pop(); // The closing brace. The object has at least `type`, so a comma may follow.
     frame.push_str(ENVELOPE);
     frame
 }
 
-/// How long the frame of a message is, without making it.
+/// The length in bytes of the frame that [`encode`] would make, without making it.
 pub fn encoded_len<M: Message>(message: &M) -> usize {
     let mut count = Count(0);
     match serde_json::to_writer(&mut count, message) {
@@ -92,7 +139,7 @@ pub fn encoded_len<M: Message>(message: &M) -> usize {
     }
 }
 
-/// A writer that only counts.
+/// A writer that only counts bytes.
 struct Count(usize);
 
 impl io::Write for Count {
@@ -106,13 +153,21 @@ impl io::Write for Count {
     }
 }
 
-/// A JSON text in which no key stands twice; `Err` says in bounded, printable words what is wrong.
+/// Parses a JSON text and rejects objects that have the same key twice.
+///
+/// # Errors
+/// Says what is wrong, in at most 200 characters and without control characters.
 pub fn parse_json(text: &[u8]) -> Result<Value, String> {
     let parsed = serde_json::from_slice(text).map(|StrictJson(value)| value);
     parsed.map_err(|error| printable(&error.to_string(), QUOTE_MAX))
 }
 
-/// The message of a frame.
+/// Decodes the text of one frame.
+///
+/// Unknown fields are ignored, so that a newer peer may send more.
+///
+/// # Errors
+/// See [`DecodeError`]. The session can go on: only this frame is lost.
 pub fn decode<M: Message>(frame: &[u8]) -> Result<M, DecodeError> {
     let object = match parse_json(frame) {
         Ok(Value::Object(object)) => object,

@@ -1,122 +1,133 @@
-//! FromUnity: everything the plugin may say.
+//! FromUnity: every message that the plugin may send.
 
 use serde::{Deserialize, Serialize};
 
-use crate::codec::{Body, Message};
+use crate::codec::{Body, Message, direction};
 use crate::{
     EditorInstanceId, EditorState, ErrorBody, ErrorMessage, JobState, Json, PluginSessionId,
     Progress, RequestId, UnityJobId,
 };
 
-/// A message from the plugin to the server.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(tag = "type", rename_all = "snake_case")]
-pub enum FromUnity {
-    Hello(PluginHello),
-    Capability(OfferedTools),
-    EditorStatus(EditorStatus),
-    Pong(Pong),
-    Result(ExecuteResult),
-    SubmitJobResult(SubmitJobResult),
-    JobStatus(JobStatus),
-    CancelResult(CancelResult),
-    Error(ErrorMessage),
-}
-
-impl Message for FromUnity {
-    fn from_body(message_type: &str, body: Body) -> Option<serde_json::Result<Self>> {
-        Some(match message_type {
-            "hello" => body.parse().map(Self::Hello),
-            "capability" => body.parse().map(Self::Capability),
-            "editor_status" => body.parse().map(Self::EditorStatus),
-            "pong" => body.parse().map(Self::Pong),
-            "result" => body.parse().map(Self::Result),
-            "submit_job_result" => body.parse().map(Self::SubmitJobResult),
-            "job_status" => body.parse().map(Self::JobStatus),
-            "cancel_result" => body.parse().map(Self::CancelResult),
-            "error" => body.parse().map(Self::Error),
-            _ => return None,
-        })
+direction! {
+    /// A message from the plugin to the server.
+    FromUnity {
+        /// The first message on a socket.
+        "hello" => Hello(PluginHello),
+        /// Optional, after the hello: the tools that this plugin can run.
+        "capability" => Capability(OfferedTools),
+        /// The Editor's state has changed.
+        "editor_status" => EditorStatus(EditorStatus),
+        /// The answer to `ping`.
+        "pong" => Pong(Pong),
+        /// The answer to `execute`.
+        "result" => Result(ExecuteResult),
+        /// The answer to `submit_job`.
+        "submit_job_result" => SubmitJobResult(SubmitJobResult),
+        /// The answer to `get_job_status`.
+        "job_status" => JobStatus(JobStatus),
+        /// The answer to `cancel`.
+        "cancel_result" => CancelResult(CancelResult),
+        /// The plugin rejects a request without running it, or did not understand a frame.
+        "error" => Error(ErrorMessage),
     }
 }
 
-/// `hello`: the first message on a socket; makes it a session.
+/// `hello`: the first message on a socket. It makes the socket a session.
+///
+/// Send it at once: the server closes a socket that does not send a hello in time. Send the three
+/// optional fields too; without them the server must be more careful after a reconnect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PluginHello {
+    /// The version of the plugin, for logs. The server does not compare it.
     pub plugin_version: String,
+    /// What the Editor is doing now.
     pub state: EditorState,
-    /// The same for every socket of one Editor process.
+    /// Names the Editor process: the same on every socket of one process. With it, a new socket of the same
+    /// Editor replaces the old one at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub editor_instance_id: Option<EditorInstanceId>,
-    /// New at every domain reload: tells whether the plugin can still know an older request.
+    /// New after every domain reload. If it is unchanged, the plugin may still answer an older request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plugin_session_id: Option<PluginSessionId>,
-    /// Grows with every connection an Editor makes: tells a stale socket from a new one.
+    /// Grows by one with every connection of an Editor process. It tells a stale socket from a new one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connect_attempt_seq: Option<u64>,
 }
 
-/// `capability`: the tools this plugin can execute. Without it, all are taken to be there.
+/// `capability`: the tools that this plugin can run. Without this message, the server assumes all tools.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OfferedTools {
+    /// One entry per tool. Names that the server does not know are ignored.
     pub tools: Vec<OfferedTool>,
 }
 
-/// One tool a plugin offers. Its other metadata is the server's to decide and is ignored.
+/// One tool that a plugin offers. The server decides its other metadata and ignores other fields.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OfferedTool {
+    /// The name of the tool, as in `tool_name` of an `execute`.
     pub name: String,
 }
 
-/// `editor_status`: the Editor's state changed.
+/// `editor_status`: the Editor's state has changed.
+///
+/// Send it before a compile or a domain reload blocks the plugin: the server then waits for minutes
+/// instead of seconds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EditorStatus {
+    /// The new state.
     pub state: EditorState,
-    /// Starts at 1 in each session and only grows; what does not grow is dropped.
+    /// Starts at 1 in each session and grows with every `editor_status` and `pong`. The server drops a status
+    /// with a `seq` that is not higher than the last one.
     pub seq: u64,
 }
 
-/// `pong`: the answer to a ping.
+/// `pong`: the answer to `ping`. Send it from a thread that a busy Editor does not block.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pong {
+    /// What the Editor is doing now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub editor_state: Option<EditorState>,
+    /// Counts on as in `editor_status`. Without it, `editor_state` counts as newer than all before it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seq: Option<u64>,
 }
 
-/// `result`: how an `execute` ended.
+/// `result`: how an `execute` ended. Send it once per request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "WireResult", into = "WireResult")]
 pub struct ExecuteResult {
+    /// The `request_id` of the `execute`.
     pub request_id: RequestId,
+    /// What the tool returned.
     pub outcome: ExecuteOutcome,
 }
 
+/// How a tool that ran has ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExecuteOutcome {
+    /// `status: ok`. The result of the tool, always a JSON object.
     Ok(Json),
-    /// It ran in Unity and failed there.
+    /// `status: error`. The tool ran in Unity and failed there. To reject a request without running it, send
+    /// an `error` message instead.
     Error(ErrorBody),
 }
 
-/// `result` as it is written: which fields it needs depends on `status`.
+/// `result` on the wire: `status` decides which other field is required.
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "ExecuteResult"))]
 struct WireResult {
     request_id: RequestId,
     status: ResultStatus,
-    /// What the tool gave, an object; needed when the status is `ok`.
+    /// The result of the tool, an object. Required when `status` is `ok`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     result: Option<Json>,
-    /// Needed when the status is `error`; the same object under `result` is understood too.
+    /// Required when `status` is `error`. The server also accepts this object in the field `result`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     error: Option<ErrorBody>,
 }
@@ -174,54 +185,68 @@ impl From<ExecuteResult> for WireResult {
     }
 }
 
-/// `submit_job_result`: the job is accepted. A refusal is an `error`.
+/// `submit_job_result`: the plugin accepts a job. To reject it, send an `error` instead.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SubmitJobResult {
+    /// The `request_id` of the `submit_job`.
     pub request_id: RequestId,
+    /// Always `accepted`.
     pub status: SubmitStatus,
+    /// The plugin's name for the job. No two jobs may have the same name, even in two Editors: use a GUID.
     pub job_id: UnityJobId,
 }
 
+/// The status of a [`SubmitJobResult`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SubmitStatus {
+    /// The job is queued or runs.
     Accepted,
 }
 
-/// `job_status`: where a job is.
+/// `job_status`: the state of a job. If the plugin does not know the job, it sends an `error` with the code
+/// `ERR_JOB_NOT_FOUND` instead.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct JobStatus {
+    /// The `request_id` of the `get_job_status`.
     pub request_id: RequestId,
+    /// The job that the server asked about.
     pub job_id: UnityJobId,
+    /// The state of the job.
     pub state: JobState,
+    /// How far the job is, while it runs.
     #[serde(default)]
     pub progress: Option<Progress>,
-    /// What the run gave, also when tests failed.
+    /// The result of a job that has ended. A test run with failed tests has a result too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<Json>,
-    /// Why the run could not take place.
+    /// Why a job could not run to its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorBody>,
 }
 
-/// `cancel_result`: what became of a `cancel`.
+/// `cancel_result`: the answer to a `cancel`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CancelResult {
+    /// The `request_id` of the `cancel`.
     pub request_id: RequestId,
+    /// What the plugin did.
     pub status: CancelStatus,
 }
 
+/// What a plugin did with a `cancel`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CancelStatus {
-    /// It has ended, cancelled.
+    /// The job has ended, cancelled.
     Cancelled,
-    /// It will end; ask for its status.
+    /// The job will end soon. The server asks for its status.
     CancelRequested,
+    /// The job cannot be cancelled, or it has ended already.
     Rejected,
 }

@@ -1,4 +1,4 @@
-//! Names that travel on the wire. Each is its own type, so that one is never taken for another.
+//! Identifiers on the wire. Each has its own type, so that the compiler rejects a mix-up.
 
 use std::fmt;
 
@@ -27,11 +27,11 @@ macro_rules! wire_id {
 }
 
 wire_id! {
-    /// Ties an answer to its request; made by the server, echoed by the plugin.
+    /// Names one request. The server makes it; the plugin repeats it in the answer.
     RequestId
 }
 wire_id! {
-    /// The plugin's own name for a job; agents never see it.
+    /// The plugin's name for a job, at most 256 bytes. Agents never see it: the server has job ids of its own.
     UnityJobId
 }
 wire_id! {
@@ -39,6 +39,6 @@ wire_id! {
     EditorInstanceId
 }
 wire_id! {
-    /// Names one life of the plugin's memory: new at every domain reload.
+    /// Names the plugin between two domain reloads: what it keeps in memory is lost when this changes.
     PluginSessionId
 }

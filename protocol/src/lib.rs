@@ -1,7 +1,33 @@
-//! The wire between the server and the Unity plugin, and nothing else: message types, their JSON
-//! and a codec. No policy: what a message means is decided in the server's `coordination`.
+//! The wire between the server and the Unity plugin: message types, their JSON and a codec.
 //!
-//! The plugin dials, the server listens. One JSON object per WebSocket text frame:
+//! This crate has no policy. The server's crate `coordination` decides what a message means;
+//! `docs/PROTOCOL.md` tells plugin authors what to do well.
+//!
+//! # Decode, then encode
+//!
+//! ```
+//! use protocol::{DecodeError, EditorState, FromUnity, Pong, ToUnity, codec};
+//!
+//! // A plugin receives a frame and answers it.
+//! let frame = r#"{"type":"ping","protocol_version":1}"#;
+//! assert!(matches!(codec::decode(frame.as_bytes()), Ok(ToUnity::Ping(_))));
+//! let pong = FromUnity::Pong(Pong { editor_state: Some(EditorState::Ready), seq: Some(7) });
+//! assert_eq!(
+//!     codec::encode(&pong),
+//!     r#"{"type":"pong","editor_state":"ready","seq":7,"protocol_version":1}"#
+//! );
+//!
+//! // A bad frame is an error that says what is wrong. It never panics.
+//! let error = codec::decode::<ToUnity>(br#"{"type":"shrug","protocol_version":1}"#).unwrap_err();
+//! assert_eq!(error, DecodeError::UnknownType { name: "shrug".to_owned() });
+//! assert_eq!(error.to_string(), "unknown message type \"shrug\"");
+//! ```
+//!
+//! `examples/answer_a_frame.rs` does the same with an `execute`.
+//!
+//! # The conversation
+//!
+//! The plugin connects, the server listens. One WebSocket text frame holds one JSON object:
 //!
 //! ```text
 //!   plugin                                            server
@@ -23,6 +49,8 @@
 //!     | <-- error(request_id?, error) --> either way     |
 //! ```
 
+#![warn(missing_docs)]
+
 pub mod codec;
 mod from_unity;
 mod ids;
@@ -43,7 +71,7 @@ pub use from_unity::{
 pub use ids::{EditorInstanceId, PluginSessionId, RequestId, UnityJobId};
 pub use json_size::JsonSize;
 pub use printable::{printable, printable_json};
-/// A JSON value as data. The core hands it on and looks into it; the codec alone reads and writes it.
+/// A JSON value. `params`, `result` and `details` are of this type.
 pub use serde_json::{Map, Value as Json};
 pub use to_unity::{
     Cancel, Capability, Execute, ExecutionMode, GetJobStatus, Ping, ServerHello, SubmitJob,

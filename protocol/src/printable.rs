@@ -1,6 +1,7 @@
-//! Text from a peer, made fit for a log line, a terminal or an error message.
+//! Makes text from a peer safe for a log line, a terminal or an error message.
 
-/// At most `max` characters: `text` with control characters, direction marks and what is not seen escaped.
+/// Escapes control characters, direction marks and invisible characters, and cuts the text after `max`
+/// characters. A text that is cut ends with `…`, which `max` does not count.
 pub fn printable(text: &str, max: usize) -> String {
     let mut clean = String::new();
     let mut left = max;
@@ -20,7 +21,7 @@ pub fn printable(text: &str, max: usize) -> String {
     clean
 }
 
-/// JSON that means the same and can be shown: what a terminal would obey is escaped.
+/// Escapes control, direction and invisible characters in a JSON text. The JSON means the same.
 pub fn printable_json(json: &str) -> String {
     let mut clean = String::with_capacity(json.len());
     for character in json.chars() {
@@ -34,8 +35,8 @@ pub fn printable_json(json: &str) -> String {
     clean
 }
 
-/// Characters that change how the text around them is shown, or that hide text: what Unicode calls a format
-/// character or default ignorable, and the ends of lines.
+/// Characters that hide text or change how the text around them is shown: Unicode's format characters,
+/// default ignorable characters and line separators.
 fn is_hidden(character: char) -> bool {
     matches!(
         character,
@@ -81,7 +82,7 @@ mod tests {
         assert_eq!(printable("日本語", 2), "日本…");
         assert_eq!(printable("", 0), "");
         assert_eq!(printable("a\u{1b}b", 8), "a\\u{1b}b");
-        assert_eq!(printable("a\u{1b}b", 7), "a\\u{1b}…", "what is escaped takes room too");
+        assert_eq!(printable("a\u{1b}b", 7), "a\\u{1b}…", "an escape counts as its length");
         assert_eq!(printable("a\u{1b}b", 6), "a…");
     }
 

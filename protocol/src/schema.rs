@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{FromUnity, PROTOCOL_VERSION, ToUnity};
 
-/// Both directions, with the envelope that every message carries.
+/// The JSON Schema of both directions, with the envelope of every message.
 pub fn wire_schema() -> Value {
     let mut generator = SchemaSettings::draft2020_12().into_generator();
     let mut from_unity = generator.subschema_for::<FromUnity>().to_value();
@@ -21,7 +21,7 @@ pub fn wire_schema() -> Value {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "unity-mcp wire protocol 1",
         "description": "One text frame is one of these. Unknown fields are ignored, duplicate keys \
-            are refused, integers are exact to 64 bits.",
+            are rejected, integers are exact to 64 bits.",
         "anyOf": [from_unity, to_unity],
         "$defs": definitions,
     })

@@ -1,13 +1,13 @@
-//! StrictJson: a JSON value in which no object names a key twice, at any depth.
+//! StrictJson: a JSON value in which no object has a key twice, at any depth.
 //!
-//! Two readers of one frame must not see two different messages; `serde_json` alone keeps the last.
+//! Two readers of one frame must not see two different messages. `serde_json` alone keeps the last value.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// What the error text of a duplicate key begins with; nothing else in a parse says it.
+/// The error text of a duplicate key begins with this, and no other error text of the parser does.
 pub(crate) const DUPLICATE_KEY: &str = "duplicate key ";
 
 pub(crate) struct StrictJson(pub(crate) Value);

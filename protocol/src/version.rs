@@ -1,4 +1,4 @@
-//! The one compatibility rule: both sides say 1. Versions of the programs are never compared here.
+//! The one rule of compatibility: both sides send the same `protocol_version`.
 
-/// `protocol_version` of every message.
+/// `protocol_version` of every message. Nothing on this wire compares the versions of the programs.
 pub const PROTOCOL_VERSION: u64 = 1;

@@ -1,4 +1,4 @@
-//! What holds for any message and for any bytes.
+//! What holds for every message and for any bytes.
 
 use proptest::collection::{btree_map, vec};
 use proptest::option::of;
@@ -29,7 +29,7 @@ fn object() -> impl Strategy<Value = Json> {
         .prop_map(|entries| Json::Object(entries.into_iter().collect()))
 }
 
-/// `null` and an absent field are one on this wire, so an optional value is never null.
+/// On this wire `null` means the same as an absent field, so an optional value is never null.
 fn optional_json() -> impl Strategy<Value = Option<Json>> {
     of(json().prop_filter("null is absence", |value| !value.is_null()))
 }
@@ -197,7 +197,7 @@ fn to_unity() -> impl Strategy<Value = ToUnity> {
     ]
 }
 
-/// Bytes that look like the beginning of something.
+/// Bytes that look like pieces of a message.
 fn json_like() -> impl Strategy<Value = Vec<u8>> {
     let pieces = [
         "{",
@@ -241,9 +241,9 @@ proptest! {
     fn any_bytes_are_a_message_or_an_error_of_bounded_length(
         bytes in prop_oneof![vec(any::<u8>(), 0..600), json_like()],
     ) {
-        let told = |error: DecodeError| error.to_string().chars().count();
-        prop_assert!(decode::<FromUnity>(&bytes).map_or_else(told, |_| 0) < 2_200);
-        prop_assert!(decode::<ToUnity>(&bytes).map_or_else(told, |_| 0) < 2_200);
+        let length = |error: DecodeError| error.to_string().chars().count();
+        prop_assert!(decode::<FromUnity>(&bytes).map_or_else(length, |_| 0) < 2_200);
+        prop_assert!(decode::<ToUnity>(&bytes).map_or_else(length, |_| 0) < 2_200);
     }
 
     #[test]
@@ -265,10 +265,7 @@ proptest! {
 
     #[test]
     fn any_json_object_with_a_known_type_is_a_message_or_an_error(
-        fields in object(), kind in prop::sample::select(vec![
-            "hello", "capability", "editor_status", "pong", "result", "submit_job_result",
-            "job_status", "cancel_result", "error",
-        ]),
+        fields in object(), kind in prop::sample::select(FromUnity::TYPES),
     ) {
         let Json::Object(mut fields) = fields else { unreachable!() };
         fields.insert("type".to_owned(), kind.into());
@@ -311,7 +308,7 @@ fn a_frame_of_many_keys_is_decoded_in_time_that_grows_with_its_length() {
             assert!(decode::<FromUnity>(frame.as_bytes()).is_ok());
             begin.elapsed()
         });
-        runs.min().unwrap() // The quickest run is the one that nothing else disturbed.
+        runs.min().unwrap() // Other processes slow a run down; the fastest one is the truest.
     };
     let (small, large) = (keys(5_000), keys(80_000));
     let ratio = time(&large).as_secs_f64() / time(&small).as_secs_f64();
