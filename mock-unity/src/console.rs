@@ -3,6 +3,8 @@
 use protocol::Json;
 use serde_json::json;
 
+use crate::room::Room;
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     pub kind: LogType,
@@ -154,22 +156,6 @@ fn fold<'a>(entries: impl Iterator<Item = &'a (u64, Entry)>) -> Vec<Row<'a>> {
         }
     }
     rows
-}
-
-/// What is left of half a frame: the rest is for everything else in it.
-pub(crate) struct Room(usize);
-
-impl Room {
-    pub(crate) fn new(frame_max: usize) -> Self {
-        Self(frame_max / 2)
-    }
-
-    pub(crate) fn takes(&mut self, item: &Json) -> bool {
-        let bytes = item.to_string().len();
-        let fits = bytes <= self.0;
-        self.0 = self.0.saturating_sub(bytes);
-        fits
-    }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ mod answers;
 mod jobs;
 mod link;
 mod orders;
+mod tools;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -17,6 +18,7 @@ use crate::command::{Command, Misanswer};
 use crate::console::Console;
 use crate::settings::Settings;
 use jobs::Jobs;
+pub use tools::{MockTool, TOOLS};
 
 /// Times are counted from the start of the mock.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -149,7 +151,7 @@ enum Due {
     Later(usize),
     Dial,
     Silence,
-    Test,
+    Step,
     Appointment,
 }
 
@@ -264,10 +266,10 @@ impl MockEditor {
         let stuck = self.stuck.flatten().map(|until| (until, Due::Stuck));
         let work = self.working.as_ref().filter(|_| self.can_work());
         let work = work.map(|(until, _)| (*until, Due::Work));
-        let test = self.jobs.next_at().map(|at| (at, Due::Test));
+        let step = self.jobs.next_at().map(|at| (at, Due::Step));
         let later = self.later.iter().enumerate().map(|(index, (at, _))| (*at, Due::Later(index)));
         let agenda = self.agenda.first().map(|item| (item.at, Due::Appointment));
-        let singles = [activity, stuck, work, test, link].into_iter().flatten();
+        let singles = [activity, stuck, work, step, link].into_iter().flatten();
         singles.chain(later).chain(agenda).min_by_key(|(at, _)| *at)
     }
 
@@ -277,7 +279,7 @@ impl MockEditor {
                 Due::Activity => self.on_activity_over(at),
                 Due::Stuck => self.resume(at),
                 Due::Work => self.finish_work(at),
-                Due::Test => self.finish_test(at),
+                Due::Step => self.finish_step(at),
                 Due::Dial => {
                     self.link = Link::Dialing;
                     self.outputs.push(Output::Dial);

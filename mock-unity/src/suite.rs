@@ -2,11 +2,9 @@
 
 use std::time::Duration;
 
-use protocol::Json;
+use protocol::{JobState, Json};
 use serde::Deserialize;
 use serde_json::json;
-
-use crate::console::Room;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Suite(pub Vec<Test>);
@@ -127,9 +125,22 @@ impl Suite {
     }
 }
 
-/// What Unity gives for a finished run: as many failures as fit into a frame.
-pub(crate) fn report(tests: &[Test], frame_max: usize) -> Json {
-    let count = |outcome| tests.iter().filter(|test| test.outcome == outcome).count();
+fn count(tests: &[Test], outcome: TestOutcome) -> usize {
+    tests.iter().filter(|test| test.outcome == outcome).count()
+}
+
+/// The state of a job that has run these tests.
+pub(crate) fn end_state(tests: &[Test]) -> JobState {
+    if count(tests, TestOutcome::Fail) == 0 { JobState::Succeeded } else { JobState::Failed }
+}
+
+/// One line about a run of these tests.
+pub(crate) fn summary(tests: &[Test]) -> String {
+    format!("{} tests, {} failed", tests.len(), count(tests, TestOutcome::Fail))
+}
+
+/// The result of a run of these tests.
+pub(crate) fn report(tests: &[Test]) -> Json {
     let failed = tests.iter().filter(|test| test.outcome == TestOutcome::Fail).map(|test| {
         json!({
             "name": test.name,
@@ -137,15 +148,13 @@ pub(crate) fn report(tests: &[Test], frame_max: usize) -> Json {
             "stack_trace": format!("at {} () in Assets/Tests/Tests.cs:17", test.name),
         })
     });
-    let mut room = Room::new(frame_max);
-    let failed = failed.take_while(|test| room.takes(test));
     let duration: Duration = tests.iter().map(|test| test.takes).sum();
     json!({
         "summary": {
             "total": tests.len(),
-            "passed": count(TestOutcome::Pass),
-            "failed": count(TestOutcome::Fail),
-            "skipped": count(TestOutcome::Skip),
+            "passed": count(tests, TestOutcome::Pass),
+            "failed": count(tests, TestOutcome::Fail),
+            "skipped": count(tests, TestOutcome::Skip),
             "duration_ms": u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
         },
         "failed_tests": failed.collect::<Vec<_>>(),
@@ -166,7 +175,7 @@ mod tests {
         assert_eq!(count(json!({ "mode": "edit" })), 15);
         assert_eq!(count(json!({ "mode": "play" })), 5);
         assert_eq!(count(json!({ "mode": "all", "filter": "Enemy" })), 5);
-        let report = report(&suite.select(&json!({ "filter": "Player" })), 1_048_576);
+        let report = report(&suite.select(&json!({ "filter": "Player" })));
         assert_eq!(report["summary"]["passed"], 4);
         assert_eq!(report["failed_tests"][0]["name"], "Game.Tests.PlayerTests.Jumps");
     }

@@ -66,7 +66,7 @@ fn tests_cancels_and_jobs_are_typed() {
     mock.type_line("tests pass");
     mock.type_line("cancel ignore");
     mock.type_line("status");
-    mock.wait_for(|passing| passing["tell"].to_string().contains("no tests running"));
+    mock.wait_for(|passing| passing["tell"].to_string().contains("no job running"));
     let job = agent.run("run_tests", &json!({ "filter": "Player" })).unwrap();
     mock.sends("submit_job_result");
     agent.run("cancel_job", &json!({ "job_id": job["job_id"] })).unwrap();

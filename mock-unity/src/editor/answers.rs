@@ -7,6 +7,7 @@ use protocol::{
     FromUnity, RequestId, SubmitJob, SubmitJobResult, SubmitStatus, ToUnity, codec,
 };
 
+use super::tools::{self, Run};
 use super::{Answer, Later, Link, MockEditor, Output, nobody};
 use crate::books::Execution;
 use crate::command::Misanswer;
@@ -104,29 +105,29 @@ impl MockEditor {
     }
 
     fn execute(&mut self, frame: Execute, execution: Execution) -> FromUnity {
-        if frame.tool_name != "read_console" {
+        let Some(Run::Sync(run)) = tools::find(&frame.tool_name) else {
             return error(frame.request_id, "ERR_UNKNOWN_COMMAND", "there is no such tool");
-        }
+        };
         self.books.executed.push(execution);
-        let outcome = ExecuteOutcome::Ok(self.console.read(&frame.params, self.frame_max));
+        let outcome = ExecuteOutcome::Ok(run(self, &frame.params));
         FromUnity::Result(ExecuteResult { request_id: frame.request_id, outcome })
     }
 
     fn submit(&mut self, now: Duration, frame: SubmitJob, execution: Execution) -> FromUnity {
-        if frame.tool_name != "run_tests" {
+        let Some(Run::Job(run)) = tools::find(&frame.tool_name) else {
             return error(frame.request_id, "ERR_UNKNOWN_COMMAND", "there is no such job");
-        }
+        };
         self.books.executed.push(execution);
-        let tests = self.settings.suite.select(&frame.params);
-        self.tell(&format!("running {} tests", tests.len()));
-        let job_id = self.jobs.start(tests);
+        let work = run(self, &frame.params);
+        self.tell(&format!("running {} {}", work.steps.len(), work.unit));
+        let job_id = self.jobs.start(work);
         self.jobs.set_pace(now, self.can_work());
         let (request_id, status) = (frame.request_id, SubmitStatus::Accepted);
         FromUnity::SubmitJobResult(SubmitJobResult { request_id, status, job_id })
     }
 
-    pub(super) fn finish_test(&mut self, at: Duration) {
-        if let Some(end) = self.jobs.finish_test(at) {
+    pub(super) fn finish_step(&mut self, at: Duration) {
+        if let Some(end) = self.jobs.finish_step(at) {
             self.tell(&end);
         }
     }

@@ -1,19 +1,43 @@
-//! Jobs: test runs, test by test. They go on while the main thread does, and survive a domain reload.
+//! Jobs: work in steps. They run while the main thread runs, and survive a domain reload.
 
 use std::time::Duration;
 
-use protocol::{CancelStatus, FromUnity, GetJobStatus, JobState, JobStatus, Progress, UnityJobId};
+use protocol::{
+    CancelStatus, FromUnity, GetJobStatus, JobState, JobStatus, Json, Progress, UnityJobId,
+};
 
 use super::answers::error;
-use crate::suite::{Test, report};
+use crate::room;
+
+/// What a job does. A row of the table of tools makes it.
+#[derive(Debug)]
+pub(super) struct Work {
+    /// The job in a message: "the test run has ended".
+    pub(super) noun: &'static str,
+    /// Its steps in a message, and the beginning of the job's id.
+    pub(super) unit: &'static str,
+    pub(super) steps: Vec<Step>,
+    /// The state after the last step.
+    pub(super) ends: JobState,
+    /// What a person is shown when it has ended.
+    pub(super) summary: String,
+    /// What the server gets when it has ended.
+    pub(super) result: Json,
+}
+
+#[derive(Debug)]
+pub(super) struct Step {
+    pub(super) name: String,
+    pub(super) takes: Duration,
+}
 
 #[derive(Debug, Default)]
 pub(super) struct Jobs {
     jobs: Vec<Job>,
     made: u64,
-    /// When the test that is running ends; `None` while nothing runs or the main thread is busy.
+    /// When the current step ends; `None` while nothing runs or the main thread is blocked.
     next_at: Option<Duration>,
-    /// What is left of the test that is running, counted when it was interrupted.
+    /// What was left of the current step when the main thread was blocked.
     rest: Option<Duration>,
 }
 
@@ -21,17 +45,17 @@ pub(super) struct Jobs {
 struct Job {
     id: UnityJobId,
     state: JobState,
-    tests: Vec<Test>,
+    work: Work,
     done: usize,
-    ends_early: bool,
+    is_cancelled: bool,
 }
 
 impl Jobs {
-    pub(super) fn start(&mut self, tests: Vec<Test>) -> UnityJobId {
+    pub(super) fn start(&mut self, work: Work) -> UnityJobId {
         self.made += 1;
-        let id = UnityJobId(format!("tests-{}", self.made));
-        let state = if tests.is_empty() { JobState::Succeeded } else { JobState::Running };
-        self.jobs.push(Job { id: id.clone(), state, tests, done: 0, ends_early: false });
+        let id = UnityJobId(format!("{}-{}", work.unit, self.made));
+        let state = if work.steps.is_empty() { work.ends } else { JobState::Running };
+        self.jobs.push(Job { id: id.clone(), state, work, done: 0, is_cancelled: false });
         id
     }
 
@@ -50,17 +74,19 @@ impl Jobs {
 
     pub(super) fn describe(&self) -> String {
         match self.jobs.iter().find(|job| job.state == JobState::Running) {
-            Some(job) => format!("{} of {} tests done", job.done, job.tests.len()),
-            None => "no tests running".to_owned(),
+            Some(job) => {
+                format!("{} of {} {} done", job.done, job.work.steps.len(), job.work.unit)
+            }
+            None => "no job running".to_owned(),
         }
     }
 
-    /// Tests go on, or stand still: one run at a time, in order of their start.
+    /// Lets the current step run or stand still. One job runs at a time, in order of their start.
     pub(super) fn set_pace(&mut self, now: Duration, goes_on: bool) {
         match (goes_on, self.next_at) {
             (true, None) => {
-                let current = self.running().and_then(|job| job.tests.get(job.done));
-                let takes = current.map(|test| test.takes);
+                let current = self.running().and_then(|job| job.work.steps.get(job.done));
+                let takes = current.map(|step| step.takes);
                 let left = self.rest.take().or(takes);
                 self.next_at = left.filter(|_| takes.is_some()).map(|left| now + left);
             }
@@ -76,19 +102,19 @@ impl Jobs {
         self.jobs.iter_mut().find(|job| job.state == JobState::Running)
     }
 
-    /// The test that was running has ended; says so if its run has too.
-    pub(super) fn finish_test(&mut self, now: Duration) -> Option<String> {
+    /// Ends the current step. If that ends the job, says so.
+    pub(super) fn finish_step(&mut self, now: Duration) -> Option<String> {
         self.next_at = None;
         let mut end = None;
         if let Some(job) = self.running() {
             job.done += 1;
-            let failed = job.failed().count();
-            if job.ends_early {
+            let Work { noun, unit, steps, ends, summary, .. } = &job.work;
+            if job.is_cancelled {
                 job.state = JobState::Cancelled;
-                end = Some(format!("the test run was cancelled after {} tests", job.done));
-            } else if job.done == job.tests.len() {
-                job.state = if failed == 0 { JobState::Succeeded } else { JobState::Failed };
-                end = Some(format!("the test run has ended: {} tests, {failed} failed", job.done));
+                end = Some(format!("the {noun} was cancelled after {} {unit}", job.done));
+            } else if job.done == steps.len() {
+                job.state = *ends;
+                end = Some(format!("the {noun} has ended: {summary}"));
             }
         }
         self.set_pace(now, true);
@@ -98,14 +124,14 @@ impl Jobs {
     pub(super) fn cancel(&mut self, id: &UnityJobId) -> CancelStatus {
         match self.jobs.iter_mut().find(|job| job.id == *id) {
             Some(job) if !job.state.is_terminal() => {
-                job.ends_early = true;
+                job.is_cancelled = true;
                 CancelStatus::CancelRequested
             }
             Some(_) | None => CancelStatus::Rejected,
         }
     }
 
-    /// `lie`: what to say instead of the truth.
+    /// `lie` replaces the true state.
     pub(super) fn status(
         &self,
         frame: GetJobStatus,
@@ -116,19 +142,13 @@ impl Jobs {
         let Some(job) = self.jobs.iter().find(|job| job.id == job_id) else {
             return error(request_id, "ERR_JOB_NOT_FOUND", "the job is not known here");
         };
-        let current = job.tests.get(job.done).map(|test| test.name.clone());
-        let progress = Progress { done: job.done as u64, total: job.tests.len() as u64, current };
+        let steps = &job.work.steps;
+        let current = steps.get(job.done).map(|step| step.name.clone());
+        let progress = Progress { done: job.done as u64, total: steps.len() as u64, current };
         let progress = Some(progress).filter(|_| !job.state.is_terminal());
         let ended = matches!(job.state, JobState::Succeeded | JobState::Failed);
-        let result = ended.then(|| report(&job.tests, frame_max));
+        let result = ended.then(|| room::fit(job.work.result.clone(), frame_max));
         let state = lie.unwrap_or(job.state);
         FromUnity::JobStatus(JobStatus { request_id, job_id, state, progress, result, error: None })
-    }
-}
-
-impl Job {
-    fn failed(&self) -> impl Iterator<Item = &Test> {
-        let done = self.tests.iter().take(self.done);
-        done.filter(|test| test.outcome == crate::suite::TestOutcome::Fail)
     }
 }

@@ -11,7 +11,8 @@ mod stage;
 
 use std::time::Duration;
 
-use mock_unity::{Command, Input, Reconnect, Settings};
+use mock_unity::{Command, Input, Reconnect, Settings, TOOLS};
+use protocol::ExecutionMode;
 use serde_json::{Value, json};
 
 use stage::{Stage, shown, types};
@@ -28,11 +29,40 @@ fn a_hello_names_the_editor_or_does_not() {
     stage.wait(0);
     let hello = stage.connect();
     assert_eq!(hello["editor_instance_id"], Value::Null);
-    let tools = Some(vec!["read_console".to_owned()]);
-    let mut stage = Stage::new(Settings { tools, ..Settings::default() });
+}
+
+#[test]
+fn a_capability_names_the_tools_of_the_settings() {
+    let names: Vec<String> = TOOLS.iter().map(|tool| tool.name.to_owned()).collect();
+    let mut stage = Stage::new(Settings { tools: Some(names.clone()), ..Settings::default() });
     stage.wait(0);
     let frames = shown(stage.editor.handle(stage.now, Input::Connected));
-    assert_eq!(frames[1]["tools"], json!([{ "name": "read_console" }]));
+    let entries: Vec<Value> = names.iter().map(|name| json!({ "name": name })).collect();
+    assert_eq!(frames[1]["tools"], json!(entries));
+}
+
+#[test]
+fn every_tool_of_the_table_answers_in_its_mode_and_in_no_other() {
+    for tool in TOOLS {
+        for (mode, request, answer) in [
+            (ExecutionMode::Sync, "execute", "result"),
+            (ExecutionMode::Job, "submit_job", "submit_job_result"),
+        ] {
+            let mut stage = Stage::connected();
+            let mut frames = stage.server(json!({
+                "type": request, "request_id": "r1", "tool_name": tool.name, "params": {},
+                "timeout_ms": 1000,
+            }));
+            frames.extend(stage.wait(20));
+            if tool.mode() == mode {
+                assert_eq!(types(&frames), [answer], "{}", tool.name);
+            } else {
+                assert_eq!(frames[0]["error"]["code"], "ERR_UNKNOWN_COMMAND", "{}", tool.name);
+            }
+            let runs = usize::from(tool.mode() == mode);
+            assert_eq!(stage.editor.books().executed.len(), runs, "{}", tool.name);
+        }
+    }
 }
 
 #[test]
