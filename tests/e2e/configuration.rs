@@ -2,10 +2,9 @@
 
 use std::net::{TcpListener, TcpStream};
 
+use harness::agent::HttpAgent;
+use harness::server::{Scratch, Server, run};
 use serde_json::Value;
-
-use crate::agent::HttpAgent;
-use crate::harness::{Scratch, Server, run};
 
 #[test]
 fn it_starts_without_unity_and_says_where_it_listens_and_who_it_is() {

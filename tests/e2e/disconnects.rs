@@ -1,10 +1,10 @@
 //! Unity compiles, reloads, leaves, comes back, or talks nonsense.
 
+use harness::agent::{StdioAgent, brief};
+use harness::server::Server;
 use serde_json::{Value, json};
 use tungstenite::{Bytes, Message};
 
-use crate::agent::{StdioAgent, brief};
-use crate::harness::Server;
 use crate::plugin::{Plugin, console};
 
 fn start(flags: &[&str]) -> (Server, StdioAgent, u16) {

@@ -1,10 +1,10 @@
 //! The log: on stderr alone, one line per transition, safe to read and never in the way.
 
+use harness::agent::StdioAgent;
+use harness::server::Server;
 use serde_json::{Value, json};
 use tungstenite::Message;
 
-use crate::agent::StdioAgent;
-use crate::harness::Server;
 use crate::plugin::Plugin;
 
 #[test]
@@ -84,5 +84,5 @@ fn a_log_that_nobody_reads_stops_nothing() {
     }
     agent.close_stdin();
     let (took, status) = server.wait_for_end();
-    assert!(status.success() && took < crate::harness::END_MAX, "{took:?}");
+    assert!(status.success() && took < harness::server::END_MAX, "{took:?}");
 }

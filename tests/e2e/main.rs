@@ -8,8 +8,6 @@
     reason = "a test may fail loudly anywhere, in its helpers too"
 )]
 
-mod agent;
-mod harness;
 mod plugin;
 
 mod configuration;

@@ -4,11 +4,10 @@
 use std::net::TcpStream;
 use std::time::Instant;
 
+use harness::server::PATIENCE;
 use serde_json::{Value, json};
 use tungstenite::protocol::frame::coding::CloseCode;
 use tungstenite::{Error, Message, WebSocket};
-
-use crate::harness::PATIENCE;
 
 pub(crate) struct Plugin {
     pub(crate) socket: WebSocket<TcpStream>,

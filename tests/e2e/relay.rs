@@ -2,10 +2,10 @@
 
 use std::net::TcpListener;
 
+use harness::agent::{HttpAgent, StdioAgent, brief, message_of, outcome};
+use harness::server::Server;
 use serde_json::{Value, json};
 
-use crate::agent::{HttpAgent, StdioAgent, brief, message_of, outcome};
-use crate::harness::Server;
 use crate::plugin::{Plugin, console};
 
 fn second(port: u16) -> (Server, StdioAgent) {

@@ -1,9 +1,9 @@
 //! However it ends, it ends in time, and everybody is told the truth.
 
+use harness::agent::{HttpAgent, StdioAgent, brief, outcome};
+use harness::server::Server;
 use serde_json::{Value, json};
 
-use crate::agent::{HttpAgent, StdioAgent, brief, outcome};
-use crate::harness::Server;
 use crate::plugin::Plugin;
 
 /// A server with one call in Unity and one that waits behind it.
@@ -53,7 +53,7 @@ fn requests_from_a_file_are_answered_before_it_ends() {
     let mut requests = String::new();
     for (id, method) in [(1, "initialize"), (2, "tools/list"), (3, "tools/call")] {
         let params = match method {
-            "initialize" => crate::agent::initialize("2025-11-25"),
+            "initialize" => harness::agent::initialize("2025-11-25"),
             "tools/call" => json!({ "name": "get_editor_state" }),
             _ => json!({}),
         };
@@ -131,16 +131,16 @@ fn the_death_of_the_parent_ends_it_though_stdin_stays_open() {
     // The shell is the parent; stdin and stderr of the server are ours and stay open.
     let script = "exec 3<&0; \"$0\" --stdio --port 0 <&3 & wait";
     let mut shell = Command::new("sh");
-    shell.args(["-c", script]).arg(crate::harness::program());
+    shell.args(["-c", script]).arg(harness::server::program());
     shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut shell = shell.spawn().unwrap();
-    let log = crate::harness::lines(shell.stderr.take());
-    assert!(log.recv_timeout(crate::harness::PATIENCE).unwrap().contains("listening"));
+    let log = harness::server::lines(shell.stderr.take());
+    assert!(log.recv_timeout(harness::server::PATIENCE).unwrap().contains("listening"));
     shell.kill().unwrap();
     shell.wait().unwrap();
     let began = std::time::Instant::now();
-    while log.recv_timeout(crate::harness::PATIENCE).is_ok() {}
-    assert!(began.elapsed() < crate::harness::END_MAX, "{:?}", began.elapsed());
+    while log.recv_timeout(harness::server::PATIENCE).is_ok() {}
+    assert!(began.elapsed() < harness::server::END_MAX, "{:?}", began.elapsed());
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn an_agent_that_does_not_read_is_not_read_from() {
     let mut server = Server::start(&["--stdio"]);
     let (mut stdin, stdout) =
         (server.process.stdin.take().unwrap(), server.process.stdout.take().unwrap());
-    let initialize = crate::agent::initialize("2025-11-25");
+    let initialize = harness::agent::initialize("2025-11-25");
     let first =
         json!({ "jsonrpc": "2.0", "id": "i", "method": "initialize", "params": initialize });
     writeln!(stdin, "{first}").unwrap();

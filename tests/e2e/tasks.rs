@@ -1,9 +1,9 @@
 //! Test runs as tasks of 2026-07-28, and what a server of tools alone says to everything else.
 
+use harness::agent::{HttpAgent, StdioAgent, modern, outcome};
+use harness::server::Server;
 use serde_json::{Value, json};
 
-use crate::agent::{HttpAgent, StdioAgent, modern, outcome};
-use crate::harness::Server;
 use crate::plugin::Plugin;
 
 const TASKS: &str = "io.modelcontextprotocol/tasks";

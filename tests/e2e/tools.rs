@@ -1,9 +1,9 @@
 //! The five tools over both transports, in every revision.
 
+use harness::agent::{HttpAgent, StdioAgent, brief, initialize, message_of, modern, outcome};
+use harness::server::Server;
 use serde_json::{Value, json};
 
-use crate::agent::{HttpAgent, StdioAgent, brief, initialize, message_of, modern, outcome};
-use crate::harness::Server;
 use crate::plugin::{Plugin, console};
 
 const LEGACY: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];

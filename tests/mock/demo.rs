@@ -1,6 +1,7 @@
 //! The demo: the first thing a stranger sees.
 
-use crate::harness::program;
+use harness::server::program;
+
 use crate::mock::Mock;
 
 const CHAPTERS: [&str; 8] = [
@@ -41,7 +42,7 @@ fn a_demo_that_stays_says_how_to_connect_and_ends_when_asked() {
     };
     let url = line.split(' ').next_back().unwrap();
     let port = url.split(':').nth(2).unwrap().split('/').next().unwrap().parse().unwrap();
-    let agent = crate::agent::HttpAgent { port };
+    let agent = harness::agent::HttpAgent { port };
     assert_eq!(agent.run("get_editor_state", &serde_json::json!({})).unwrap()["connected"], true);
     let pid = demo.process.id().to_string();
     std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap();

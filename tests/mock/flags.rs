@@ -3,10 +3,10 @@
 use std::process::Command;
 use std::time::Instant;
 
+use harness::agent::{StdioAgent, brief};
+use harness::server::{Scratch, Server};
 use serde_json::{Value, json};
 
-use crate::agent::{StdioAgent, brief};
-use crate::harness::{Scratch, Server};
 use crate::mock::{Mock, connected};
 
 fn ms(passing: &Value) -> u64 {

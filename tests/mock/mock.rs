@@ -5,10 +5,9 @@ use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
+use harness::agent::HttpAgent;
+use harness::server::{PATIENCE, Server, binary, lines};
 use serde_json::Value;
-
-use crate::agent::HttpAgent;
-use crate::harness::{PATIENCE, Server, binary, lines};
 
 pub(crate) struct Mock {
     pub(crate) process: Child,

@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
+use harness::agent::{HttpAgent, StdioAgent};
 use serde_json::{Value, json};
 
-use crate::agent::{HttpAgent, StdioAgent};
 use crate::mock::connected;
 
 const BEGIN: &str = "<!-- recorded -->\n";

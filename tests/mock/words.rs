@@ -1,8 +1,8 @@
 //! Every word that can be typed.
 
+use harness::agent::brief;
 use serde_json::json;
 
-use crate::agent::brief;
 use crate::mock::{Mock, connected};
 
 #[test]
@@ -158,7 +158,7 @@ fn wrong_words_are_answered_with_the_right_ones() {
 
 #[test]
 fn help_lists_the_words_and_frames_are_readable() {
-    let mut server = crate::harness::Server::start(&[]);
+    let mut server = harness::server::Server::start(&[]);
     let mut mock = Mock::run(&["--port", &server.port().to_string()]);
     mock.type_line("help");
     let mut seen = String::new();

@@ -8,11 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use harness::agent::{HttpAgent, StdioAgent};
+use harness::server::{PATIENCE, Server};
 use serde_json::{Value, json};
 use tungstenite::{Message, WebSocket};
-
-use crate::agent::{HttpAgent, StdioAgent};
-use crate::harness::{PATIENCE, Server};
 
 /// Signs that change how others are shown, or that are not seen. They stand in what attacks say.
 pub(crate) const ODD: [char; 19] = [

@@ -12,13 +12,6 @@
     reason = "a test may fail loudly anywhere, in its helpers too"
 )]
 
-#[expect(dead_code, reason = "shared with the tests of the server")]
-#[path = "../e2e/agent.rs"]
-mod agent;
-#[expect(dead_code, reason = "shared with the tests of the server")]
-#[path = "../e2e/harness.rs"]
-mod harness;
-
 mod bench;
 mod door;
 mod frames;

@@ -6,11 +6,11 @@ use std::net::TcpListener;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use harness::agent::{HttpAgent, StdioAgent};
+use harness::server::{Scratch, Server, run};
 use serde_json::json;
 
-use crate::agent::{HttpAgent, StdioAgent};
 use crate::bench::say;
-use crate::harness::{Scratch, Server, run};
 use crate::wire::{next, session};
 use crate::{Attack, Case};
 

@@ -4,11 +4,11 @@ use std::io::Write;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
+use harness::agent::HttpAgent;
+use harness::server::Server;
 use serde_json::{Value, json};
 
-use crate::agent::HttpAgent;
 use crate::bench::{Bench, dial, figure_of, say};
-use crate::harness::Server;
 use crate::wire::{accept_job, large_job, next_but_status, session};
 use crate::{Attack, Case};
 

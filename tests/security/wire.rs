@@ -3,10 +3,10 @@
 use std::io::Write as _;
 use std::time::Duration;
 
+use harness::agent::{HttpAgent, outcome};
 use serde_json::{Value, json};
 use tungstenite::Message;
 
-use crate::agent::{HttpAgent, outcome};
 use crate::bench::{Bench, ODD, Socket, dial, say};
 use crate::{Attack, Case};
 

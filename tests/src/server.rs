@@ -11,20 +11,20 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 /// Nothing here takes so long unless it hangs.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(15);
+pub const PATIENCE: Duration = Duration::from_secs(15);
 
 /// What an agent and a process may take, by the contract.
-pub(crate) const END_MAX: Duration = Duration::from_secs(2);
+pub const END_MAX: Duration = Duration::from_secs(2);
 
 /// The server that `UNITY_MCP` names; without it the one of this workspace, built by cargo if it is not current.
-pub(crate) fn program() -> &'static PathBuf {
+pub fn program() -> &'static PathBuf {
     static GIVEN: OnceLock<Option<PathBuf>> = OnceLock::new();
     let given = GIVEN.get_or_init(|| std::env::var_os("UNITY_MCP").map(PathBuf::from));
     given.as_ref().unwrap_or_else(|| binary("unity-mcp"))
 }
 
 /// A program of the workspace.
-pub(crate) fn binary(name: &str) -> &'static PathBuf {
+pub fn binary(name: &str) -> &'static PathBuf {
     static PROGRAMS: OnceLock<BTreeMap<String, PathBuf>> = OnceLock::new();
     let programs = PROGRAMS.get_or_init(|| {
         let mut build = Command::new(env!("CARGO"));
@@ -44,8 +44,8 @@ pub(crate) fn binary(name: &str) -> &'static PathBuf {
 }
 
 /// A running server. It is killed when the test ends, however it ends.
-pub(crate) struct Server {
-    pub(crate) process: Child,
+pub struct Server {
+    pub process: Child,
     log: Receiver<String>,
     seen: Vec<String>,
     port: Option<u16>,
@@ -53,11 +53,11 @@ pub(crate) struct Server {
 
 impl Server {
     /// On a free port, with these flags beside.
-    pub(crate) fn start(flags: &[&str]) -> Self {
+    pub fn start(flags: &[&str]) -> Self {
         Self::start_with(&[&["--port", "0"], flags].concat(), |_| {})
     }
 
-    pub(crate) fn start_with(flags: &[&str], prepare: impl FnOnce(&mut Command)) -> Self {
+    pub fn start_with(flags: &[&str], prepare: impl FnOnce(&mut Command)) -> Self {
         let mut command = Command::new(program());
         command.args(flags).current_dir(std::env::temp_dir());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -68,7 +68,7 @@ impl Server {
     }
 
     /// The port it says that it listens on.
-    pub(crate) fn port(&mut self) -> u16 {
+    pub fn port(&mut self) -> u16 {
         if self.port.is_none() {
             let line = self.wait_for_line("listening on http://127.0.0.1:");
             let after = line.split("http://127.0.0.1:").nth(1).unwrap();
@@ -78,7 +78,7 @@ impl Server {
     }
 
     /// The next line of the log with `part` in it; lines before it are kept in `log`.
-    pub(crate) fn wait_for_line(&mut self, part: &str) -> String {
+    pub fn wait_for_line(&mut self, part: &str) -> String {
         let until = Instant::now() + PATIENCE;
         loop {
             let left = until.saturating_duration_since(Instant::now());
@@ -93,7 +93,7 @@ impl Server {
     }
 
     /// Waits for the end; how long it took and how it ended.
-    pub(crate) fn wait_for_end(&mut self) -> (Duration, ExitStatus) {
+    pub fn wait_for_end(&mut self) -> (Duration, ExitStatus) {
         let began = Instant::now();
         loop {
             if let Some(status) = self.process.try_wait().unwrap() {
@@ -105,14 +105,14 @@ impl Server {
     }
 
     /// The end that the contract promises.
-    pub(crate) fn assert_ends_cleanly(&mut self) {
+    pub fn assert_ends_cleanly(&mut self) {
         let (took, status) = self.wait_for_end();
         assert_eq!(status.code(), Some(0), "{:#?}", self.whole_log());
         assert!(took < END_MAX, "took {took:?}: {:#?}", self.whole_log());
     }
 
     /// Everything it has written to stderr, once it has ended.
-    pub(crate) fn whole_log(&mut self) -> Vec<String> {
+    pub fn whole_log(&mut self) -> Vec<String> {
         loop {
             match self.log.recv_timeout(PATIENCE) {
                 Ok(line) => self.seen.push(line),
@@ -123,7 +123,7 @@ impl Server {
     }
 
     #[cfg(unix)]
-    pub(crate) fn signal(&self, name: &str) {
+    pub fn signal(&self, name: &str) {
         let pid = self.process.id().to_string();
         assert!(Command::new("kill").args([name, &pid]).status().unwrap().success());
     }
@@ -138,7 +138,7 @@ impl Drop for Server {
 }
 
 /// The lines of a stream as they come; none if there is no stream.
-pub(crate) fn lines(stream: Option<impl Read + Send + 'static>) -> Receiver<String> {
+pub fn lines(stream: Option<impl Read + Send + 'static>) -> Receiver<String> {
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
         let Some(stream) = stream else { return };
@@ -153,7 +153,7 @@ pub(crate) fn lines(stream: Option<impl Read + Send + 'static>) -> Receiver<Stri
 }
 
 /// Runs the program to its end: code, stdout, stderr.
-pub(crate) fn run(flags: &[&str], directory: &std::path::Path) -> (i32, String, String) {
+pub fn run(flags: &[&str], directory: &std::path::Path) -> (i32, String, String) {
     let output = Command::new(program())
         .args(flags)
         .current_dir(directory)
@@ -165,10 +165,10 @@ pub(crate) fn run(flags: &[&str], directory: &std::path::Path) -> (i32, String, 
 }
 
 /// A directory of this test alone, gone with it.
-pub(crate) struct Scratch(pub(crate) PathBuf);
+pub struct Scratch(pub PathBuf);
 
 impl Scratch {
-    pub(crate) fn new(name: &str) -> Self {
+    pub fn new(name: &str) -> Self {
         let path = std::env::temp_dir().join(format!("unity-mcp-{}-{name}", std::process::id()));
         std::fs::create_dir_all(&path).unwrap();
         Self(path)

@@ -9,13 +9,13 @@ use std::sync::mpsc::Receiver;
 
 use serde_json::{Value, json};
 
-use crate::harness::{PATIENCE, Server, lines};
+use crate::server::{PATIENCE, Server, lines};
 
 /// An answer of a tool: its content, or its error object.
-pub(crate) type Outcome = Result<Value, Value>;
+pub type Outcome = Result<Value, Value>;
 
 /// The whole of a JSON-RPC answer to `tools/call` as an agent sees it.
-pub(crate) fn outcome(answer: &Value) -> Outcome {
+pub fn outcome(answer: &Value) -> Outcome {
     let result = &answer["result"];
     let text = result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"));
     let content: Value = serde_json::from_str(text).unwrap();
@@ -28,7 +28,7 @@ pub(crate) fn outcome(answer: &Value) -> Outcome {
 }
 
 /// `code guarantee` of an error object.
-pub(crate) fn brief(error: &Value) -> String {
+pub fn brief(error: &Value) -> String {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     assert!(error["message"].as_str().unwrap().ends_with('.'), "{error}");
     assert!(error["retryable"].is_boolean() && error["details"]["recovery_action"].is_string());
@@ -36,11 +36,11 @@ pub(crate) fn brief(error: &Value) -> String {
 }
 
 /// What a report of progress says.
-pub(crate) fn message_of(report: &Value) -> &str {
+pub fn message_of(report: &Value) -> &str {
     report["params"]["message"].as_str().unwrap_or_else(|| panic!("{report}"))
 }
 
-pub(crate) fn initialize(version: &str) -> Value {
+pub fn initialize(version: &str) -> Value {
     json!({
         "protocolVersion": version,
         "capabilities": {},
@@ -49,25 +49,25 @@ pub(crate) fn initialize(version: &str) -> Value {
 }
 
 /// The parameters of a request of 2026-07-28.
-pub(crate) fn modern(mut params: Value) -> Value {
+pub fn modern(mut params: Value) -> Value {
     params["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!("2026-07-28");
     params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({});
     params
 }
 
 /// Speaks MCP on the stdin and stdout of a server.
-pub(crate) struct StdioAgent {
+pub struct StdioAgent {
     stdin: Option<ChildStdin>,
     stdout: Receiver<String>,
     next_id: u64,
     /// Answers that came while another was waited for.
     early: BTreeMap<u64, Value>,
-    pub(crate) notifications: Vec<Value>,
+    pub notifications: Vec<Value>,
 }
 
 impl StdioAgent {
     /// Takes the streams; the conversation has not begun.
-    pub(crate) fn silent(server: &mut Server) -> Self {
+    pub fn silent(server: &mut Server) -> Self {
         Self {
             stdin: server.process.stdin.take(),
             stdout: lines(server.process.stdout.take()),
@@ -77,7 +77,7 @@ impl StdioAgent {
         }
     }
 
-    pub(crate) fn new(server: &mut Server) -> Self {
+    pub fn new(server: &mut Server) -> Self {
         let mut agent = Self::silent(server);
         let answer = agent.request("initialize", initialize("2025-11-25"));
         assert_eq!(answer["result"]["protocolVersion"], "2025-11-25");
@@ -85,34 +85,34 @@ impl StdioAgent {
         agent
     }
 
-    pub(crate) fn write(&mut self, message: &Value) {
+    pub fn write(&mut self, message: &Value) {
         self.write_raw(&format!("{message}\n"));
     }
 
-    pub(crate) fn write_raw(&mut self, text: &str) {
+    pub fn write_raw(&mut self, text: &str) {
         self.stdin.as_mut().unwrap().write_all(text.as_bytes()).unwrap();
     }
 
     /// Sends a request and does not wait.
-    pub(crate) fn send(&mut self, method: &str, params: Value) -> u64 {
+    pub fn send(&mut self, method: &str, params: Value) -> u64 {
         self.next_id += 1;
         let id = self.next_id;
         self.write(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
         id
     }
 
-    pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> u64 {
+    pub fn call(&mut self, tool: &str, arguments: Value) -> u64 {
         self.send("tools/call", json!({ "name": tool, "arguments": arguments }))
     }
 
-    pub(crate) fn call_with_progress(&mut self, tool: &str, arguments: Value) -> u64 {
+    pub fn call_with_progress(&mut self, tool: &str, arguments: Value) -> u64 {
         let meta = json!({ "progressToken": "p" });
         let params = json!({ "name": tool, "arguments": arguments, "_meta": meta });
         self.send("tools/call", params)
     }
 
     /// The answer to a request, whatever else comes before it.
-    pub(crate) fn answer(&mut self, id: u64) -> Value {
+    pub fn answer(&mut self, id: u64) -> Value {
         loop {
             if let Some(answer) = self.early.remove(&id) {
                 return answer;
@@ -126,7 +126,7 @@ impl StdioAgent {
     }
 
     /// The next thing on stdout, `None` if it is closed.
-    pub(crate) fn next_message(&mut self) -> Option<Value> {
+    pub fn next_message(&mut self) -> Option<Value> {
         let line = match self.stdout.recv_timeout(PATIENCE) {
             Ok(line) => line,
             Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => return None,
@@ -137,27 +137,27 @@ impl StdioAgent {
         Some(message)
     }
 
-    pub(crate) fn request(&mut self, method: &str, params: Value) -> Value {
+    pub fn request(&mut self, method: &str, params: Value) -> Value {
         let id = self.send(method, params);
         self.answer(id)
     }
 
-    pub(crate) fn outcome(&mut self, id: u64) -> Outcome {
+    pub fn outcome(&mut self, id: u64) -> Outcome {
         outcome(&self.answer(id))
     }
 
-    pub(crate) fn run(&mut self, tool: &str, arguments: Value) -> Outcome {
+    pub fn run(&mut self, tool: &str, arguments: Value) -> Outcome {
         let id = self.call(tool, arguments);
         self.outcome(id)
     }
 
     /// Until `get_editor_state` shows this.
-    pub(crate) fn wait_for(&mut self, field: &str, value: impl Into<Value>) {
+    pub fn wait_for(&mut self, field: &str, value: impl Into<Value>) {
         let value = value.into();
         while self.run("get_editor_state", json!({})).unwrap()[field] != value {}
     }
 
-    pub(crate) fn cancel(&mut self, id: u64) {
+    pub fn cancel(&mut self, id: u64) {
         let params = json!({ "requestId": id, "reason": "test" });
         self.write(
             &json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params }),
@@ -165,7 +165,7 @@ impl StdioAgent {
     }
 
     /// Everything that is left on stdout when it is closed.
-    pub(crate) fn rest(&mut self) -> Vec<Value> {
+    pub fn rest(&mut self) -> Vec<Value> {
         let mut rest: Vec<Value> = std::mem::take(&mut self.early).into_values().collect();
         while let Some(message) = self.next_message() {
             rest.push(message);
@@ -174,39 +174,39 @@ impl StdioAgent {
     }
 
     /// No more requests.
-    pub(crate) fn close_stdin(&mut self) {
+    pub fn close_stdin(&mut self) {
         self.stdin = None;
     }
 }
 
 /// Speaks HTTP/1.1, one connection per request.
-pub(crate) struct HttpAgent {
-    pub(crate) port: u16,
+pub struct HttpAgent {
+    pub port: u16,
 }
 
-pub(crate) struct HttpAnswer {
-    pub(crate) status: u16,
-    pub(crate) head: String,
-    pub(crate) body: String,
+pub struct HttpAnswer {
+    pub status: u16,
+    pub head: String,
+    pub body: String,
 }
 
 /// A request whose answer has not been read. Dropping it closes the connection.
-pub(crate) struct OpenRequest(TcpStream);
+pub struct OpenRequest(TcpStream);
 
 impl HttpAgent {
     /// `head` is everything after the request line, without the final empty line.
-    pub(crate) fn raw(&self, request_line: &str, head: &str, body: &str) -> HttpAnswer {
+    pub fn raw(&self, request_line: &str, head: &str, body: &str) -> HttpAnswer {
         let mut stream = self.connect();
         let length = body.len();
         write!(stream, "{request_line}\r\n{head}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}").unwrap();
         OpenRequest(stream).read()
     }
 
-    pub(crate) fn host(&self) -> String {
+    pub fn host(&self) -> String {
         format!("host: 127.0.0.1:{}", self.port)
     }
 
-    pub(crate) fn get(&self, path: &str) -> HttpAnswer {
+    pub fn get(&self, path: &str) -> HttpAnswer {
         self.raw(&format!("GET {path} HTTP/1.1"), &self.host(), "")
     }
 
@@ -217,7 +217,7 @@ impl HttpAgent {
     }
 
     /// Sends one JSON-RPC request and does not wait.
-    pub(crate) fn send(&self, version: &str, method: &str, params: &Value) -> OpenRequest {
+    pub fn send(&self, version: &str, method: &str, params: &Value) -> OpenRequest {
         let body =
             json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }).to_string();
         let mut head = format!(
@@ -240,26 +240,26 @@ impl HttpAgent {
         OpenRequest(stream)
     }
 
-    pub(crate) fn call(&self, tool: &str, arguments: &Value) -> OpenRequest {
+    pub fn call(&self, tool: &str, arguments: &Value) -> OpenRequest {
         self.send("2025-11-25", "tools/call", &json!({ "name": tool, "arguments": arguments }))
     }
 
-    pub(crate) fn request(&self, version: &str, method: &str, params: &Value) -> Value {
+    pub fn request(&self, version: &str, method: &str, params: &Value) -> Value {
         self.send(version, method, params).read().answer()
     }
 
-    pub(crate) fn run(&self, tool: &str, arguments: &Value) -> Outcome {
+    pub fn run(&self, tool: &str, arguments: &Value) -> Outcome {
         outcome(&self.call(tool, arguments).read().answer())
     }
 }
 
 impl OpenRequest {
     /// Until the server has begun to answer.
-    pub(crate) fn wait_for_bytes(&mut self) {
+    pub fn wait_for_bytes(&mut self) {
         assert_eq!(self.0.peek(&mut [0]).unwrap(), 1);
     }
 
-    pub(crate) fn read(mut self) -> HttpAnswer {
+    pub fn read(mut self) -> HttpAnswer {
         let mut bytes = Vec::new();
         self.0.read_to_end(&mut bytes).unwrap();
         let text = String::from_utf8(bytes).unwrap();
@@ -274,7 +274,7 @@ impl OpenRequest {
 }
 
 impl HttpAnswer {
-    pub(crate) fn messages(&self) -> Vec<Value> {
+    pub fn messages(&self) -> Vec<Value> {
         if self.head.contains("content-type: text/event-stream") {
             let data = self.body.lines().filter_map(|line| line.strip_prefix("data:"));
             return data.map(|data| serde_json::from_str(data).unwrap()).collect();
@@ -283,7 +283,7 @@ impl HttpAnswer {
     }
 
     /// The last message: what comes before is progress.
-    pub(crate) fn answer(&self) -> Value {
+    pub fn answer(&self) -> Value {
         self.messages().pop().unwrap()
     }
 }
