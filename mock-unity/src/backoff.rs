@@ -1,4 +1,4 @@
-//! Backoff: how long to wait before the next attempt to connect, as the plugin does it.
+//! Backoff: how long the plugin waits before it tries to connect again.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ const MULTIPLIER: f64 = 1.7;
 const MAX_MS: f64 = 1_200.0;
 const JITTER: f64 = 0.1;
 
-/// What chance there is in the mock comes from here, and from the seed it was given.
+/// The only source of randomness in the mock. The seed decides everything.
 #[derive(Clone, Debug)]
 pub(crate) struct Chance(u64);
 
@@ -16,7 +16,7 @@ impl Chance {
         Self(seed)
     }
 
-    /// Evenly from 0 to 1 (splitmix64).
+    /// A number from 0 to 1, evenly distributed (splitmix64).
     fn next(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut word = self.0;
@@ -26,7 +26,7 @@ impl Chance {
     }
 }
 
-/// Before the attempt after `failed` failed ones.
+/// The wait after this many failed attempts in a row.
 pub(crate) fn wait(failed: u32, chance: &mut Chance) -> Duration {
     let base = (INITIAL_MS * MULTIPLIER.powf(f64::from(failed))).min(MAX_MS);
     let jitter = 1.0 + JITTER * (2.0 * chance.next() - 1.0);

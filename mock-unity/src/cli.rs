@@ -11,17 +11,17 @@ use crate::display::Style;
 
 const ABOUT: &str = "Plays the Unity plugin, for work without Unity.
 
-Connects to a running unity-mcp and behaves like a healthy Editor with a small project: console entries
-and twenty tests, of which two fail. Type \"help\" while it runs to see what it can be told to do.";
+Connects to a running unity-mcp and behaves like a healthy Editor with a small project: five console
+entries and twenty tests, two of which fail. While it runs, type \"help\" for a list of commands.";
 
 const EXAMPLES: &str = "Examples:
-  mock-unity                                 a healthy Editor at the default port
-  mock-unity --compile-every 30s --reload 5s compiles every 30 s, each time with a domain reload of 5 s
-  mock-unity --pong-delay 2s --seed 7        slow pongs; all chance from seed 7
-  mock-unity --script bad-day.yaml --json    what the file says, shown as JSON lines
-  mock-unity demo                            server, mock and agent in one, told as a story
+  mock-unity                                 a healthy Editor on the default port
+  mock-unity --compile-every 30s --reload 5s a compile every 30 s, each with a domain reload of 5 s
+  mock-unity --pong-delay 2s --seed 7        slow pongs; seed 7 for all randomness
+  mock-unity --script bad-day.yaml --json    commands from a file, output as JSON lines
+  mock-unity demo                            a tour of server, mock and agent
 
-Exit codes: 0 told to quit, 2 bad flags or files, 3 no server (with --reconnect), 1 anything else.";
+Exit codes: 0 quit by a person, 1 other failure, 2 invalid flag or file, 3 no server (see --reconnect).";
 
 #[derive(Parser)]
 #[command(name = "mock-unity", version, about = ABOUT, after_help = EXAMPLES, max_term_width = 100)]
@@ -35,16 +35,16 @@ struct Typed {
 
 #[derive(Subcommand)]
 enum TypedCommand {
-    /// Start a server and a mock Unity, drive all tools as an agent, and tell the story
+    /// Start a server and a mock Unity, call the tools as an agent does, and explain each step
     Demo(Demo),
 }
 
 #[derive(Args)]
 pub(crate) struct Demo {
-    /// Keep server and mock running, and say how to connect your own agent
+    /// Keep server and mock running, and show how to connect your own agent
     #[arg(long)]
     pub(crate) stay: bool,
-    /// The server to run; without it the one of this workspace is built
+    /// The server to run [default: build the one of this workspace]
     #[arg(long, value_name = "FILE")]
     pub(crate) server: Option<PathBuf>,
 }
@@ -54,17 +54,17 @@ struct TypedPlay {
     /// Port of the server on 127.0.0.1
     #[arg(long, value_name = "N", default_value_t = 8091, value_parser = value_parser!(u16).range(1..))]
     port: u16,
-    /// Where all chance comes from: the jitter of reconnects, the names of Editor and session
-    /// [default: another one each time]
+    /// Seed for all randomness: the jitter of reconnects, the names of Editor and session
+    /// [default: a new one for each start]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Compile again and again
+    /// Compile at this interval
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     compile_every: Option<Duration>,
     /// How long a compile takes
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "3s")]
     compile_time: Duration,
-    /// How long the domain reload after a compile takes; 0s has none
+    /// How long the domain reload after a compile takes; 0s: no domain reload
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "2s")]
     reload: Duration,
     /// How long a pong takes
@@ -73,45 +73,45 @@ struct TypedPlay {
     /// Never answer a ping
     #[arg(long, conflicts_with = "pong_delay")]
     no_pong: bool,
-    /// Cut the socket once, after this time
+    /// Drop the socket once, after this time
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     drop_after: Option<Duration>,
     /// How long a tool takes
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "20ms")]
     tool_time: Duration,
-    /// What a cancel does to a test run
+    /// What a cancel does to a job
     #[arg(long, value_name = "HOW", value_parser = ["honour", "refuse", "ignore"], default_value = "honour")]
     cancel: String,
-    /// Tools to say that it has, separated by commas; without it, it says nothing about them
+    /// Tools of the capability message, separated by commas [default: send no capability]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     tools: Option<Vec<String>>,
-    /// What the hello says of the protocol; the server takes only 1
+    /// protocol_version of the hello; the server accepts only 1
     #[arg(long, value_name = "N", default_value_t = 1)]
     protocol_version: u32,
-    /// Say no hello at all
+    /// Send no hello
     #[arg(long, conflicts_with = "protocol_version")]
     no_hello: bool,
-    /// Leave the optional names out of the hello
+    /// Leave the optional fields out of the hello
     #[arg(long)]
     no_names: bool,
-    /// How often to try to connect again: forever, never, or a number of failed attempts in a row
+    /// When to stop trying to connect: forever, never, or after this many failed attempts in a row
     #[arg(long, value_name = "TIMES", value_parser = parse_reconnect, default_value = "forever")]
     reconnect: Reconnect,
-    /// Connect anew when the server has said nothing for so long, pings included
+    /// Drop the connection and reconnect if no frame arrives for this long, pings included
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     idle_timeout: Option<Duration>,
-    /// Tests from a YAML file instead of the sample
+    /// Read the tests of the project from this YAML file
     #[arg(long, value_name = "FILE")]
     tests: Option<PathBuf>,
-    /// What to do at which time, from a YAML file
+    /// Read commands and their times from this YAML file
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
-    /// Show what passes as JSON lines
+    /// Write the output as JSON lines
     #[arg(long)]
     json: bool,
 }
 
-/// What was typed, understood.
+/// The command line, parsed and checked.
 pub(crate) enum Cli {
     Play(Box<Play>),
     Demo(Demo),
@@ -127,20 +127,20 @@ pub(crate) struct Play {
 }
 
 impl Cli {
-    /// Ends the process by itself for `--help`, `--version` and bad flags.
+    /// For `--help`, `--version` and invalid flags this ends the process.
     pub(crate) fn read() -> Result<Self, String> {
         let typed = Typed::parse();
         match typed.command {
             Some(TypedCommand::Demo(demo)) => Ok(Self::Demo(demo)),
-            None => typed.play.understood().map(|play| Self::Play(Box::new(play))),
+            None => typed.play.check().map(|play| Self::Play(Box::new(play))),
         }
     }
 }
 
 impl TypedPlay {
-    fn understood(self) -> Result<Play, String> {
+    fn check(self) -> Result<Play, String> {
         if self.compile_every == Some(Duration::ZERO) {
-            return Err("--compile-every 0s would never end; give it a time".to_owned());
+            return Err("--compile-every 0s would never end; use a longer interval".to_owned());
         }
         let suite = self.tests.map(|path| read(&path, Suite::from_yaml)).transpose()?;
         let script = self.script.map(|path| read(&path, script::parse)).transpose()?;
@@ -174,7 +174,7 @@ impl TypedPlay {
     }
 }
 
-/// Two mocks are two Editors, and one that is started again does not know what it was asked before.
+/// Different for every start: two mocks are two Editors, and a new start knows no old requests.
 fn fresh_seed() -> u64 {
     let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     (time.as_millis() as u64).wrapping_mul(0x1_0000) ^ u64::from(std::process::id())
@@ -182,7 +182,7 @@ fn fresh_seed() -> u64 {
 
 fn read<T>(path: &PathBuf, parse: impl Fn(&str) -> Result<T, String>) -> Result<T, String> {
     let text = std::fs::read_to_string(path);
-    let text = text.map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
+    let text = text.map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     parse(&text).map_err(|problem| format!("{}: {problem}", path.display()))
 }
 

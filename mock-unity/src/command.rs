@@ -1,4 +1,4 @@
-//! Command: what the mock can be told to do, in the words of its prompt, its scripts and scenarios.
+//! Command: what a person, a script or a scenario can make the mock do.
 
 use std::time::Duration;
 
@@ -8,85 +8,115 @@ use crate::console::LogType;
 use crate::settings::{CancelPolicy, PongPolicy};
 use crate::words::parse_duration;
 
-/// Durations that are left out are those of the settings.
+/// A command for the mock. [`WORDS`] has the words. Where a duration is `None`, the settings or a default
+/// decide.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
+    /// Compile for this long, then reload the domain if the settings have a reload time.
     Compile(Option<Duration>),
+    /// Reload the domain: the socket drops, requests are lost, jobs stay.
     Reload(Option<Duration>),
+    /// Enter play mode: a domain reload without a compile.
     Play(Option<Duration>),
+    /// Quit the Editor and start it again after this time: everything is lost.
     Restart(Option<Duration>),
+    /// Drop the socket without a close handshake, and connect again after this time.
     Drop(Option<Duration>),
+    /// Close the socket with a close handshake, and connect again after this time.
     Close(Option<Duration>),
+    /// Block the main thread: pings are answered, nothing runs.
     Freeze(Option<Duration>),
+    /// Block the main thread until [`Command::Resume`], as a modal dialog does.
     Dialog,
+    /// Unblock the main thread.
     Resume,
+    /// Add an entry to the console.
     Log {
+        /// The type of the entry.
         kind: LogType,
+        /// Its text.
         message: String,
     },
+    /// Clear the console.
     Clear,
+    /// In the next runs, this many tests fail and all others pass.
     FailTests(usize),
+    /// Change what a cancel does to a job.
     Cancel(CancelPolicy),
+    /// Change when pings are answered.
     Pong(PongPolicy),
+    /// Spoil the next answer. Several of them queue up.
     Answer(Misanswer),
+    /// Forget all jobs.
     LoseJobs,
+    /// Report this state in the next `job_status`.
     Lie(JobState),
+    /// Send an `editor_status` with an old `seq`.
     Stale,
+    /// Send this text as a frame.
     Say(String),
-    /// Whatever it was told to do badly is over.
+    /// End every misbehaviour that a command started.
     Behave,
 }
 
 /// How the next answer is spoilt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Misanswer {
+    /// It is sent this much later.
     Late(Duration),
+    /// It is sent twice.
     Twice,
+    /// It is not sent.
     Never,
+    /// It has a field of the wrong type.
     Malformed,
+    /// It is larger than any server accepts.
     Oversize,
-    /// Among hundreds of frames that mean nothing.
+    /// It is sent among hundreds of meaningless frames.
     Flood,
+    /// It has a message type that does not answer the request.
     WrongType,
+    /// It has the id of another request.
     Misaddressed,
+    /// It is sent as a binary frame.
     Binary,
-    /// It ran and failed, or was refused, depending on the code.
+    /// It is an error with this code. With a code that means "not executed", nothing runs; with any other code
+    /// the tool runs first.
     Error(String),
 }
 
-/// The words, their arguments and what they do: the help, and the list that misspelt words are
-/// compared with.
+/// Every word of the prompt: the word, its arguments, what it does.
 pub const WORDS: &[(&str, &str, &str)] = &[
     ("compile", "[3s]", "compile scripts, then reload the domain"),
-    ("reload", "[2s]", "reload the domain: the socket goes, jobs stay, requests are forgotten"),
+    ("reload", "[2s]", "reload the domain: the socket drops, requests are lost, jobs stay"),
     ("play", "[2s]", "enter play mode: a domain reload without a compile"),
-    ("restart", "[5s]", "end the Editor and start it again: everything is forgotten"),
-    ("drop", "[1s]", "cut the socket and connect again after that time"),
-    ("close", "[1s]", "the same, with a proper close"),
-    ("freeze", "[10s]", "the main thread is stuck: pongs go on, nothing runs"),
-    ("dialog", "", "a modal dialog is open: the same until dismissed"),
+    ("restart", "[5s]", "quit the Editor and start it again: everything is lost"),
+    ("drop", "[1s]", "drop the socket and connect again after this time"),
+    ("close", "[1s]", "the same, with a close handshake"),
+    ("freeze", "[10s]", "block the main thread: pings are answered, nothing runs"),
+    ("dialog", "", "open a modal dialog: the same until \"dismiss\""),
     ("dismiss", "", "end a dialog or a freeze"),
     ("log", "TYPE TEXT", "add an entry to the console (log, warning, error, assert, exception)"),
     ("clear", "", "clear the console"),
-    ("tests", "fail N | pass", "how many tests of the next runs fail"),
-    ("cancel", "honour | refuse | ignore", "what a cancel does to a test run"),
-    ("pong", "300ms | never", "how long a pong takes"),
+    ("tests", "fail N | pass", "set how many tests fail in the next runs"),
+    ("cancel", "honour | refuse | ignore", "set what a cancel does to a job"),
+    ("pong", "300ms | never", "set how long a pong takes"),
     (
         "answer",
         "late 3s | twice | never | malformed | oversize | flood | wrong-type | misaddressed | binary | error CODE",
         "spoil the next answer",
     ),
-    ("job", "lost | STATE", "forget all jobs, or lie about the next status asked for"),
+    ("job", "lost | STATE", "forget all jobs, or report a wrong state once"),
     ("stale", "", "send an editor_status with an old seq"),
     ("say", "JSON", "send this text as it is"),
-    (
-        "behave",
-        "",
-        "end every misbehaviour: pongs, answers, cancels and the main thread are well again",
-    ),
+    ("behave", "", "end every misbehaviour of pongs, answers, cancels and the main thread"),
 ];
 
 impl Command {
+    /// Reads one line of words, such as `compile 3s`.
+    ///
+    /// # Errors
+    /// Says what would be right, for a person.
     pub fn parse(line: &str) -> Result<Self, String> {
         let (word, rest) = split(line);
         match word {
@@ -110,7 +140,9 @@ impl Command {
             "job" => job_state(rest).map(Self::Lie),
             "stale" => nothing(rest, Self::Stale),
             "behave" => nothing(rest, Self::Behave),
-            "say" if rest.is_empty() => Err("say what? a text follows".to_owned()),
+            "say" if rest.is_empty() => {
+                Err("the text is missing: say {\"type\": \"pong\"}".to_owned())
+            }
             "say" => Ok(Self::Say(rest.to_owned())),
             unknown => Err(unknown_word(unknown)),
         }
@@ -127,12 +159,12 @@ fn unknown_word(word: &str) -> String {
     let distance = |known: &str| strsim::damerau_levenshtein(word, known);
     let nearest = words.min_by_key(|known| distance(known)).filter(|known| distance(known) <= 3);
     let hint =
-        nearest.map_or("type help to see them".to_owned(), |near| format!("did you mean {near}?"));
-    format!("there is no word \"{}\"; {hint}", protocol::printable(word, 40))
+        nearest.map_or("type help for a list".to_owned(), |near| format!("did you mean {near}?"));
+    format!("unknown word \"{}\"; {hint}", protocol::printable(word, 40))
 }
 
 fn nothing(rest: &str, command: Command) -> Result<Command, String> {
-    if rest.is_empty() { Ok(command) } else { Err(format!("\"{rest}\" has no meaning here")) }
+    if rest.is_empty() { Ok(command) } else { Err(format!("unexpected \"{rest}\"")) }
 }
 
 fn duration(rest: &str) -> Result<Option<Duration>, String> {
@@ -141,12 +173,13 @@ fn duration(rest: &str) -> Result<Option<Duration>, String> {
 
 fn log(rest: &str) -> Result<Command, String> {
     let (kind, message) = split(rest);
-    let kind = LogType::named(kind)
-        .ok_or_else(|| format!("\"{kind}\" is none of log, warning, error, assert, exception"))?;
+    let kind = LogType::named(kind).ok_or_else(|| {
+        format!("\"{kind}\" is not one of log, warning, error, assert, exception")
+    })?;
     let unquoted = message.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
     let message = unquoted.unwrap_or(message).to_owned();
     if message.is_empty() {
-        return Err("a text is missing: log error \"text\"".to_owned());
+        return Err("the text is missing: log error \"text\"".to_owned());
     }
     Ok(Command::Log { kind, message })
 }
@@ -155,7 +188,8 @@ fn tests(rest: &str) -> Result<Command, String> {
     match split(rest) {
         ("pass", "") => Ok(Command::FailTests(0)),
         ("fail", count) => {
-            let count = count.parse().map_err(|_| format!("\"{count}\" is no number of tests"))?;
+            let count =
+                count.parse().map_err(|_| format!("\"{count}\" is not a number of tests"))?;
             Ok(Command::FailTests(count))
         }
         _ => Err("write \"tests fail 3\" or \"tests pass\"".to_owned()),
@@ -191,7 +225,7 @@ fn misanswer(rest: &str) -> Result<Misanswer, String> {
         _ => {
             let known = WORDS.iter().find(|(word, _, _)| *word == "answer");
             let known = known.map(|(_, arguments, _)| *arguments).unwrap_or_default();
-            return Err(format!("answer how? {known}"));
+            return Err(format!("write \"answer\" and one of {known}"));
         }
     })
 }
@@ -211,7 +245,7 @@ mod tests {
     use crate::console::LogType;
 
     #[test]
-    fn words_are_understood() {
+    fn words_are_parsed() {
         let parse = |line: &str| Command::parse(line).unwrap();
         assert_eq!(parse("compile"), Command::Compile(None));
         assert_eq!(parse("  compile   1.5s "), Command::Compile(Some(Duration::from_millis(1500))));
@@ -226,14 +260,14 @@ mod tests {
     }
 
     #[test]
-    fn wrong_words_are_told_what_would_be_right() {
+    fn an_error_says_what_would_be_right() {
         let problem = |line: &str| Command::parse(line).unwrap_err();
-        assert_eq!(problem("complie 3s"), "there is no word \"complie\"; did you mean compile?");
+        assert_eq!(problem("complie 3s"), "unknown word \"complie\"; did you mean compile?");
         assert!(problem("compile soon").contains("500ms"));
         assert!(problem("log eror x").contains("exception"));
         assert!(problem("answer badly").contains("misaddressed"));
         assert!(problem("tests explode").contains("tests fail 3"));
-        assert!(problem("dialog now").contains("no meaning"));
+        assert!(problem("dialog now").contains("unexpected \"now\""));
         assert!(problem("say").contains("text"));
         assert!(problem("\u{1b}[2J").contains("\\u{1b}"));
     }
@@ -242,7 +276,7 @@ mod tests {
     fn every_word_of_the_help_is_a_word() {
         for (word, _, _) in WORDS {
             let problem = Command::parse(word).err().unwrap_or_default();
-            assert!(!problem.contains("there is no word"), "{word}");
+            assert!(!problem.contains("unknown word"), "{word}");
         }
     }
 }

@@ -5,19 +5,29 @@ use serde_json::json;
 
 use crate::room::Room;
 
+/// One entry of the console.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
+    /// Its type.
     pub kind: LogType,
+    /// Its text.
     pub message: String,
+    /// Where it was logged; empty for logs and warnings.
     pub stack_trace: String,
 }
 
+/// The type of an entry, as Unity's `LogType` has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogType {
+    /// `Debug.Log`.
     Log,
+    /// `Debug.LogWarning`.
     Warning,
+    /// `Debug.LogError`.
     Error,
+    /// A failed `Debug.Assert`.
     Assert,
+    /// An exception that was not caught.
     Exception,
 }
 
@@ -40,20 +50,20 @@ impl LogType {
     }
 }
 
-/// Entries are numbered from 1 on, and keep their number when others are cleared away.
+/// Entries are numbered from 1. They keep their numbers when the console is cleared.
 #[derive(Clone, Debug)]
 pub(crate) struct Console {
-    /// Told from every other console by it.
+    /// Unique among all consoles, so that a cursor fits only one of them.
     name: String,
     entries: Vec<(u64, Entry)>,
     made: u64,
 }
 
-/// Entries in a row that say the same.
+/// Equal entries in a row.
 struct Row<'a> {
     entry: &'a Entry,
     count: u64,
-    /// The number of the oldest of them.
+    /// The number of the oldest one.
     number: u64,
 }
 
@@ -62,7 +72,7 @@ impl Console {
         Self { name, entries: Vec::new(), made: 0 }
     }
 
-    /// What the console of a small project shows.
+    /// The console of a small project.
     pub(crate) fn sample(name: String) -> Self {
         let mut console = Self::new(name);
         console.add(LogType::Log, "Game started in 0.42 s");
@@ -101,7 +111,7 @@ impl Console {
         (number <= self.made).then_some(number)
     }
 
-    /// The newest entries that are wanted, oldest first, in at most `frame_max` bytes.
+    /// The newest entries that match, oldest first, in less than `frame_max` bytes.
     pub(crate) fn read(&self, params: &Json, frame_max: usize) -> Json {
         let text = |name: &str| params.get(name).and_then(Json::as_str);
         let [since, before] = ["since", "before"].map(text);
@@ -146,7 +156,7 @@ impl Console {
     }
 }
 
-/// Oldest first.
+/// Joins equal entries in a row. Oldest first.
 fn fold<'a>(entries: impl Iterator<Item = &'a (u64, Entry)>) -> Vec<Row<'a>> {
     let mut rows: Vec<Row<'a>> = Vec::new();
     for (number, entry) in entries {

@@ -1,4 +1,4 @@
-//! The demo: a real server, a mock Unity and a real MCP client, told as a story.
+//! The demo: a tour with a real server, a mock Unity and a real MCP client.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -20,10 +20,10 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::cli::Demo;
 use crate::display::write_line;
 
-/// Nothing here takes so long, unless it never comes.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Longer than any step takes, unless it hangs.
+const STEP_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The agent: shows the progress it is told of.
+/// The agent. It shows the progress reports of its calls.
 struct Agent;
 
 impl ClientHandler for Agent {
@@ -36,7 +36,7 @@ impl ClientHandler for Agent {
     }
 }
 
-/// Everything the story is played with.
+/// Server, agent and mock Unity.
 struct Stage {
     port: u16,
     server: Child,
@@ -51,19 +51,19 @@ pub(crate) async fn run(demo: Demo) -> Result<(), String> {
         None => find_server().await?,
     };
     write_line(
-        "unity-mcp stands between AI agents and the Unity Editor. Watch it keep its promises while a",
+        "unity-mcp connects AI agents with the Unity Editor. This tour shows what happens while a (mock)",
     );
     write_line(
-        "(mock) Unity compiles and reloads: no call is lost, none runs twice, and nobody has to poll.",
+        "Unity compiles and reloads: no call is lost, none runs twice, and the agent does not poll.",
     );
     let stage = Stage::set(&program).await?;
     stage.story().await?;
     if demo.stay {
         stage.stay().await?;
     } else {
-        write_line("\nThat was it. Keep it running and connect your own agent:");
-        write_line("  cargo run --release -p mock-unity -- demo --stay");
         stage.end().await?;
+        write_line("\nTo keep it running and connect your own agent:");
+        write_line("  cargo run --release -p mock-unity -- demo --stay");
     }
     Ok(())
 }
@@ -81,10 +81,10 @@ impl Stage {
         let streams = server.stdout.take().zip(server.stdin.take());
         let streams = streams.ok_or("the server has no stdio")?;
         let log = server.stderr.take().ok_or("the server has no log")?;
-        let silent = |_| "the server does not say anything".to_owned();
-        let port = timeout(PATIENCE, port_in(log)).await.map_err(silent)??;
-        let agent = timeout(PATIENCE, Agent.serve(streams)).await.map_err(silent)?;
-        let agent = agent.map_err(|error| format!("the server does not speak MCP: {error}"))?;
+        let silent = |_| "the server does not answer".to_owned();
+        let port = timeout(STEP_TIMEOUT, port_in(log)).await.map_err(silent)??;
+        let agent = timeout(STEP_TIMEOUT, Agent.serve(streams)).await.map_err(silent)?;
+        let agent = agent.map_err(|error| format!("the server does not answer as MCP: {error}"))?;
         let (orders, received) = mpsc::channel(16);
         let unity = tokio::spawn(play_unity(port, received));
         Ok(Self { port, server, agent, orders, unity })
@@ -107,17 +107,17 @@ impl Stage {
             say("", &format!("{}: {}", at(entry, "/type"), at(entry, "/message")));
         }
 
-        chapter("3. Unity compiles; the agent calls anyway, and the call waits by itself");
+        chapter("3. Unity compiles; the agent calls anyway, and the call waits");
         self.order("compile 2s").await;
         let busy = |state: &Json| at(state, "/editor_state") != "ready";
-        // On a slow machine it may be over before it is seen: then there is nothing to wait for.
+        // On a slow machine the compile may be over before this sees it.
         self.wait_at_most(Duration::from_secs(1), "get_editor_state", json!({}), busy).await?;
         self.show("read_console", json!({ "max_entries": 1 })).await?;
 
         self.tests_over_a_reload().await?;
         self.tests_cancelled().await?;
 
-        chapter("6. A mistake is told apart from a mishap");
+        chapter("6. A call with a wrong argument is rejected and does not run");
         let refused = self.raw_call("read_console", json!({ "max_entries": 0 })).await?;
         say("agent", &format!("read_console -> {}", at(&refused, "/error/code")));
         let ran = at(&refused, "/error/details/execution_guarantee");
@@ -126,7 +126,7 @@ impl Stage {
     }
 
     async fn tests_over_a_reload(&self) -> Result<(), String> {
-        chapter("4. A test run, with a compile and a domain reload in the middle of it");
+        chapter("4. A test run, with a compile and a domain reload in the middle");
         let job = self.show("run_tests", json!({})).await?;
         let id = at(&job, "/job_id");
         say("", &format!("{id} is {}", at(&job, "/state")));
@@ -150,10 +150,10 @@ impl Stage {
     }
 
     async fn tests_cancelled(&self) -> Result<(), String> {
-        chapter("5. Another run, cancelled");
+        chapter("5. A test run that is cancelled");
         let job = self.show("run_tests", json!({ "mode": "edit" })).await?;
         let id = at(&job, "/job_id");
-        // It is in Unity's hands when Unity has said how far it is.
+        // The run has started in Unity when there is progress.
         let arguments = json!({ "job_id": id });
         let begun = |job: &Json| at(job, "/progress/total") == "15" || has_ended(job);
         self.wait_for("get_job_status", arguments.clone(), begun).await?;
@@ -165,26 +165,26 @@ impl Stage {
         Ok(())
     }
 
-    /// Calls until the answer is as wanted.
+    /// Repeats a call until its answer fits.
     async fn wait_for(
         &self,
         tool: &str,
         arguments: Json,
         wanted: impl Fn(&Json) -> bool,
     ) -> Result<Json, String> {
-        let answer = self.wait_at_most(PATIENCE, tool, arguments, wanted).await?;
-        answer.ok_or_else(|| format!("{tool} did not show in time what it should"))
+        let answer = self.wait_at_most(STEP_TIMEOUT, tool, arguments, wanted).await?;
+        answer.ok_or_else(|| format!("{tool} did not return the expected answer in time"))
     }
 
     async fn wait_at_most(
         &self,
-        patience: Duration,
+        limit: Duration,
         tool: &str,
         arguments: Json,
         wanted: impl Fn(&Json) -> bool,
     ) -> Result<Option<Json>, String> {
         let began = Instant::now();
-        while began.elapsed() < patience {
+        while began.elapsed() < limit {
             let answer = self.call(tool, arguments.clone()).await?;
             if wanted(&answer) {
                 return Ok(Some(answer));
@@ -194,7 +194,7 @@ impl Stage {
         Ok(None)
     }
 
-    /// The structured answer, or the error object as a problem.
+    /// The answer of a tool. An error object is an `Err`.
     async fn call(&self, tool: &str, arguments: Json) -> Result<Json, String> {
         let answer = self.raw_call(tool, arguments).await?;
         match answer.get("error") {
@@ -221,33 +221,33 @@ impl Stage {
 
     async fn order(&self, words: &str) {
         if let Ok(command) = Command::parse(words) {
-            // A mock that has ended shows in the calls that follow.
+            // If the mock has ended, the next call fails.
             self.orders.send(Order::Do(command)).await.unwrap_or_default();
         }
     }
 
     async fn stay(self) -> Result<(), String> {
         let interrupt = tokio::spawn(tokio::signal::ctrl_c());
-        yield_now().await; // It is listened for before anybody is told to press it.
+        yield_now().await; // The handler must be installed before the text below is printed.
         let url = format!("http://127.0.0.1:{}/mcp", self.port);
-        write_line("\nServer and mock Unity stay until Ctrl-C. Connect your own agent:");
+        write_line("\nServer and mock Unity run until Ctrl-C. Connect your own agent:");
         write_line(&format!("  claude mcp add --transport http unity {url}"));
         write_line(&format!("  codex mcp add unity --url {url}"));
         write_line(&format!(
             "  {}",
             json!({ "mcpServers": { "unity": { "type": "http", "url": url } } })
         ));
-        // Whatever the handler says, it is over.
+        // The demo ends even if the handler failed.
         drop(interrupt.await);
         self.end().await
     }
 
-    /// What Unity has in its books is the proof.
+    /// Shows what Unity has seen, then ends server and mock.
     async fn end(mut self) -> Result<(), String> {
         self.orders.send(Order::Quit).await.unwrap_or_default();
         let books = self.unity.await.map_err(|error| error.to_string())?;
         write_line(&format!(
-            "\nUnity's own books: {} requests arrived, {} were calls that ran, {} arrived twice, at most {} at a time.",
+            "\nWhat Unity has seen: {} requests arrived, {} of them ran a tool, {} arrived twice, at most {} at a time.",
             books.arrived.len(),
             books.executed.len(),
             books.sent_twice().len(),
@@ -269,7 +269,7 @@ async fn play_unity(port: u16, orders: mpsc::Receiver<Order>) -> Books {
     let tap = |_: Duration, passing: Passing<'_>| match passing {
         Passing::Tell(line) => say("Unity", line),
         Passing::Connected => say("Unity", "connected"),
-        Passing::Gone => say("Unity", "its socket is gone"),
+        Passing::Gone => say("Unity", "disconnected"),
         Passing::ToServer(_)
         | Passing::FromServer(_)
         | Passing::Binary(_)
@@ -279,7 +279,7 @@ async fn play_unity(port: u16, orders: mpsc::Receiver<Order>) -> Books {
     unity.books().clone()
 }
 
-/// The server of this workspace, built as this program was; else the one that is installed.
+/// The server of this workspace, built in the same profile. Without the workspace, the installed one.
 async fn find_server() -> Result<PathBuf, String> {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml");
     if !workspace.exists() {
@@ -301,10 +301,10 @@ async fn find_server() -> Result<PathBuf, String> {
         let message: Json = serde_json::from_str(line).ok()?;
         message.get("executable")?.as_str().map(PathBuf::from)
     });
-    executable.ok_or_else(|| "cargo does not say where the server is".to_owned())
+    executable.ok_or_else(|| "cargo did not report where the server is".to_owned())
 }
 
-/// The port the server says that it listens on. The rest of its log is read and not shown.
+/// The port from the log of the server. The rest of the log is read and dropped.
 async fn port_in(log: impl AsyncRead + Unpin + Send + 'static) -> Result<u16, String> {
     let mut lines = BufReader::new(log).lines();
     let mut seen = Vec::new();
@@ -319,7 +319,7 @@ async fn port_in(log: impl AsyncRead + Unpin + Send + 'static) -> Result<u16, St
     Err(format!("the server ended at once: {}", printable(&seen.join(" | "), 400)))
 }
 
-/// What stands at a place of an answer, in words.
+/// The value at a JSON pointer, as text.
 fn at(answer: &Json, place: &str) -> String {
     match answer.pointer(place) {
         None | Some(Json::Null) => String::new(),

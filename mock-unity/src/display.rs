@@ -1,4 +1,4 @@
-//! What passes, shown as it does: readable on a terminal, plain when piped, JSON lines on request.
+//! Shows a session as it happens: in colour on a terminal, plain in a pipe, as JSON lines on request.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::OnceLock;
@@ -9,11 +9,11 @@ use mock_unity::session::Passing;
 use protocol::{Json, printable, printable_json};
 use serde_json::json;
 
-/// Characters of one frame.
+/// Characters that are shown of one frame.
 const FRAME_MAX: usize = 160;
-/// Lines that wait to be written; what does not fit is left out.
+/// Lines that may wait to be written. Further lines are dropped.
 const WAITING_MAX: usize = 10_000;
-const FLUSH_MAX: Duration = Duration::from_millis(500);
+const FLUSH_TIMEOUT: Duration = Duration::from_millis(500);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
@@ -32,9 +32,9 @@ impl Style {
 pub(crate) struct Display {
     style: Style,
     port: u16,
-    /// The last thing that went wrong with the connection.
+    /// The last problem of the connection.
     pub(crate) problem: String,
-    /// Failed attempts to connect since the last that worked: only the first is shown.
+    /// Failed attempts to connect since the last success. Only the first is shown.
     failed: u64,
 }
 
@@ -88,7 +88,7 @@ impl Display {
             Passing::Gone => ("xx", "disconnected".to_owned()),
             Passing::DialFailed(error) => {
                 let (error, port) = (printable(error, FRAME_MAX), self.port);
-                let hint = format!("is a server there? `unity-mcp --port {port}` starts one");
+                let hint = format!("start a server with `unity-mcp --port {port}`");
                 ("xx", format!("no connection ({error}); {hint}"))
             }
             Passing::Tell(line) => ("..", printable(line, FRAME_MAX)),
@@ -102,7 +102,7 @@ enum Item {
     Flush(SyncSender<()>),
 }
 
-/// Written by a thread of its own: a stdout that is closed or that nobody reads does not stop the mock.
+/// A separate thread writes, so that a closed or blocked stdout does not stop the mock.
 fn items() -> &'static SyncSender<Item> {
     static ITEMS: OnceLock<SyncSender<Item>> = OnceLock::new();
     ITEMS.get_or_init(|| {
@@ -123,15 +123,15 @@ pub(crate) fn write_line(line: &str) {
     items().try_send(Item::Line(line.to_owned())).unwrap_or_default();
 }
 
-/// Waits until the last lines are written, but not for ever.
+/// Waits until the last lines are written, or until the timeout.
 pub(crate) fn flush() {
     let (done, written) = sync_channel(1);
     if items().try_send(Item::Flush(done)).is_ok() {
-        written.recv_timeout(FLUSH_MAX).unwrap_or_default();
+        written.recv_timeout(FLUSH_TIMEOUT).unwrap_or_default();
     }
 }
 
-/// Type first, then what matters of the rest.
+/// The message type, the request id, then the other fields.
 fn brief(frame: &str) -> String {
     let parsed: Option<Json> = serde_json::from_str(frame).ok();
     let Some(Json::Object(mut fields)) = parsed else { return printable(frame, FRAME_MAX) };

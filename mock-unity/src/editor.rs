@@ -1,5 +1,5 @@
-//! MockEditor: an Editor with the plugin in it, without sockets or clocks. What happens to it and the
-//! time go in, what it does comes out; the same seed and the same inputs give the same outputs.
+//! MockEditor: an Editor with its plugin, without sockets or clocks. Inputs and the time go in, outputs
+//! come out. The same seed and the same inputs give the same outputs.
 
 mod answers;
 mod jobs;
@@ -20,71 +20,83 @@ use crate::settings::Settings;
 use jobs::Jobs;
 pub use tools::{MockTool, TOOLS};
 
-/// Times are counted from the start of the mock.
+/// What happens to the Editor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// The socket is open.
+    /// The socket that [`Output::Dial`] asked for is open.
     Connected,
-    /// It could not be opened.
+    /// That socket could not be opened.
     DialFailed,
+    /// The server sent a text frame.
     Frame(String),
-    /// The server or the network ended the socket.
+    /// The server or the network closed the socket.
     Closed,
+    /// Somebody gives a command.
     Do(Command),
-    /// `next_deadline` has passed.
+    /// The time of [`MockEditor::next_deadline`] has come.
     Tick,
 }
 
+/// What the Editor does. Do it in this order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Output {
+    /// Open a socket, then report [`Input::Connected`] or [`Input::DialFailed`].
     Dial,
+    /// Send a text frame.
     Send(String),
+    /// Send a binary frame, which no plugin should do.
     SendBinary(Vec<u8>),
-    /// The socket is gone, without a word.
+    /// Drop the socket without a close handshake. If a `Dial` has not finished, abandon it.
     Cut,
+    /// Close the socket with a close handshake.
     Close,
-    /// Something a person would like to know.
+    /// Show a line to a person.
     Tell(String),
-    /// It has tried often enough.
+    /// Stop: the limit of [`Settings::reconnect`] is reached.
     GiveUp,
 }
 
+/// A Unity Editor with its plugin.
+///
+/// It has no socket and no clock. Call [`handle`](Self::handle) with every event and do what it returns;
+/// call it with [`Input::Tick`] at [`next_deadline`](Self::next_deadline). All times count from the start
+/// of the mock and must not go back.
 #[derive(Debug)]
 pub struct MockEditor {
     settings: Settings,
     books: Books,
     console: Console,
-    /// Bytes that the server takes in a frame.
+    /// The largest frame in bytes that the server accepts.
     frame_max: usize,
     activity: Activity,
-    /// Until when the main thread is stuck; `None` inside means until it is dismissed.
+    /// Until when the main thread is stuck; the inner `None` means until `dismiss`.
     stuck: Option<Option<Duration>>,
     link: Link,
-    /// When the server last said something.
+    /// When the last frame of the server arrived.
     heard_at: Duration,
-    /// Requests that the main thread has not begun.
+    /// Requests that the main thread has not started.
     inbox: VecDeque<ToUnity>,
-    /// What it is at, and until when.
+    /// The current request and when it is done.
     working: Option<(Duration, ToUnity)>,
-    /// What is said later on purpose.
+    /// Frames that are late on purpose.
     later: Vec<(Duration, Later)>,
-    /// Answers that wait for a connection that is welcome.
+    /// Answers that wait for the server's hello on a new connection.
     unsent: Vec<Answer>,
-    /// Requests of this connection without an answer, and whether they do something in Unity.
+    /// Requests of this connection without an answer; true if they run something in Unity.
     unanswered: BTreeMap<RequestId, bool>,
-    /// Since when the main thread gets to nothing.
+    /// Since when the main thread is blocked.
     stopped_at: Option<Duration>,
     spoilt: VecDeque<Misanswer>,
     lie: Option<JobState>,
     jobs: Jobs,
-    /// In order of time.
+    /// Sorted by time.
     agenda: Vec<Appointment>,
     chance: Chance,
     counts: Counts,
     outputs: Vec<Output>,
 }
 
-/// What is done at a time, once or again and again.
+/// A command at a time, once or at an interval.
 #[derive(Clone, Debug)]
 struct Appointment {
     at: Duration,
@@ -98,11 +110,11 @@ enum Activity {
     Compiling {
         until: Duration,
     },
-    /// The domain is being reloaded: there is no plugin to speak with.
+    /// The domain reloads: the plugin is not loaded.
     Reloading {
         until: Duration,
     },
-    /// The process is not there.
+    /// The process does not run.
     Ended {
         until: Duration,
     },
@@ -115,6 +127,7 @@ enum Link {
     },
     Dialing,
     Open {
+        /// Whether the server has sent its hello.
         welcome: bool,
     },
     /// There are no more attempts.
@@ -136,14 +149,15 @@ enum Later {
     Answer(Answer),
 }
 
-/// A frame that answers a request, if it is addressed to one. Answers alone outlive a connection.
+/// A frame that answers a request. Only answers survive a lost connection.
 #[derive(Clone, Debug)]
 struct Answer {
+    /// `None` for a frame that names no request or a wrong one.
     to: Option<RequestId>,
     frame: String,
 }
 
-/// What becomes due.
+/// What happens at a deadline.
 enum Due {
     Activity,
     Stuck,
@@ -156,6 +170,7 @@ enum Due {
 }
 
 impl MockEditor {
+    /// An Editor that is ready and not connected. Its first deadline is to connect, at time zero.
     pub fn new(settings: Settings) -> Self {
         Self {
             chance: Chance::new(settings.seed),
@@ -182,23 +197,24 @@ impl MockEditor {
         }
     }
 
-    /// Has a command done at a time, and from then on again and again if `every` says so.
+    /// Plans a command for a time, and then for every interval `every` if it is given.
     pub fn plan(&mut self, at: Duration, every: Option<Duration>, command: Command) {
         let every = every.map(|every| every.max(Duration::from_millis(1)));
         self.arrange(Appointment { at, every, command });
     }
 
-    /// Of two at the same time the one that was planned first is first.
+    /// Of two commands at the same time, the one that was planned first comes first.
     fn arrange(&mut self, item: Appointment) {
         let index = self.agenda.partition_point(|other| other.at <= item.at);
         self.agenda.insert(index, item);
     }
 
+    /// What arrived and what ran since the start.
     pub fn books(&self) -> &Books {
         &self.books
     }
 
-    /// One line about how things are.
+    /// One line for a person: what the Editor is doing, the connection, console, jobs and requests.
     pub fn describe(&self) -> String {
         let activity = match self.activity {
             Activity::Ready => "ready",
@@ -221,8 +237,10 @@ impl MockEditor {
         )
     }
 
+    /// Takes one input at the time `now` and returns what the Editor does about it, and about every deadline
+    /// up to `now`.
     pub fn handle(&mut self, now: Duration, input: Input) -> Vec<Output> {
-        // An attempt to connect began before whatever has become due meanwhile.
+        // The attempt to connect started before every deadline that has passed since.
         match (&input, self.link) {
             (Input::Connected, Link::Dialing) => self.on_connected(now),
             (Input::DialFailed, Link::Dialing) => self.on_away(now, None),
@@ -236,7 +254,7 @@ impl MockEditor {
             }
             (Input::Frame(text), Link::Open { .. }) => self.on_frame(now, &text),
             (Input::Do(command), _) => self.obey(now, command),
-            // Of a connection that is not there any more.
+            // These belong to a connection that has ended.
             (Input::Closed | Input::Frame(_), _)
             | (Input::Connected | Input::DialFailed | Input::Tick, _) => {}
         }
@@ -244,11 +262,12 @@ impl MockEditor {
         std::mem::take(&mut self.outputs)
     }
 
+    /// When to call [`handle`](Self::handle) with [`Input::Tick`] at the latest; `None` if nothing is planned.
     pub fn next_deadline(&self) -> Option<Duration> {
         self.next_due().map(|(at, _)| at)
     }
 
-    /// What is due next. Of two at the same time the one that is listed first.
+    /// The next deadline. Of two at the same time, the first in this list comes first.
     fn next_due(&self) -> Option<(Duration, Due)> {
         let activity = match self.activity {
             Activity::Ready => None,
@@ -285,7 +304,7 @@ impl MockEditor {
                     self.outputs.push(Output::Dial);
                 }
                 Due::Silence => {
-                    self.tell("the server is silent");
+                    self.tell("no frame from the server within the idle timeout");
                     self.outputs.push(Output::Cut);
                     self.on_away(at, None);
                 }
@@ -312,7 +331,7 @@ impl MockEditor {
         match (self.activity, self.settings.reload_time) {
             (Activity::Compiling { .. }, Some(reload)) => self.begin_reload(at, reload),
             (Activity::Ended { .. }, _) => {
-                self.tell("the Editor has started again");
+                self.tell("the Editor has restarted");
                 self.become_ready(at);
             }
             (Activity::Compiling { .. } | Activity::Reloading { .. } | Activity::Ready, _) => {
@@ -327,10 +346,10 @@ impl MockEditor {
         self.say_status();
     }
 
-    /// What the main thread is at goes on, or stands still.
+    /// Lets the current request and job continue, or stops their clocks.
     fn set_pace(&mut self, now: Duration) {
-        let goes_on = self.can_work();
-        match (goes_on, self.stopped_at) {
+        let runs = self.can_work();
+        match (runs, self.stopped_at) {
             (false, None) => self.stopped_at = Some(now),
             (true, Some(stopped_at)) => {
                 self.stopped_at = None;
@@ -340,11 +359,11 @@ impl MockEditor {
             }
             (true, None) | (false, Some(_)) => {}
         }
-        self.jobs.set_pace(now, goes_on);
+        self.jobs.set_pace(now, runs);
     }
 }
 
-/// Ids that no request has.
-fn nobody() -> RequestId {
+/// An id that no request has.
+fn unknown_request() -> RequestId {
     RequestId("req-nobody-1".to_owned())
 }

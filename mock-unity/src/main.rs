@@ -1,4 +1,4 @@
-//! The program: connects to a server and plays the plugin, or shows the whole in a demo.
+//! The program: connects to a server and plays the plugin, or runs the demo.
 
 mod cli;
 mod demo;
@@ -17,7 +17,7 @@ use tokio::sync::mpsc;
 use cli::{Cli, Play};
 use display::Display;
 
-/// The server is gone, and the attempts to reach it are used up.
+/// Exit code: there is no server, and `--reconnect` allows no further attempt.
 const NO_SERVER: u8 = 3;
 
 fn main() -> ExitCode {
@@ -29,7 +29,7 @@ fn main() -> ExitCode {
     match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err((code, problem)) => {
-            // If stderr is closed, the code says it.
+            // If stderr is closed, the exit code remains.
             writeln!(std::io::stderr(), "mock-unity: {problem}").unwrap_or_default();
             ExitCode::from(code)
         }
@@ -45,7 +45,7 @@ fn run(cli: Cli) -> Result<(), (u8, String)> {
             Cli::Demo(demo) => demo::run(demo).await.map_err(|problem| (1, problem)),
         }
     });
-    runtime.shutdown_background(); // A thread may be waiting for the next line of stdin.
+    runtime.shutdown_background(); // A thread may still block on stdin.
     ended
 }
 
@@ -77,7 +77,6 @@ async fn play_plugin(play: Play) -> Result<(), (u8, String)> {
     }
 }
 
-/// A connection to the server.
 async fn dial(port: u16) -> std::io::Result<TcpStream> {
     let stream = TcpStream::connect(("127.0.0.1", port)).await?;
     stream.set_nodelay(true)?;

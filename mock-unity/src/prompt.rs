@@ -1,4 +1,4 @@
-//! The prompt: words typed while the mock runs.
+//! The prompt: commands that are typed while the mock runs.
 
 use std::io::{BufRead as _, Write as _};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 
 use crate::display::{Style, write_line};
 
-/// Reads in a thread of its own; the end of stdin is not the end of the mock.
+/// Reads stdin in a separate thread. The mock runs on when stdin ends.
 pub(crate) fn start(orders: mpsc::Sender<Order>, style: Style) {
     std::thread::spawn(move || {
         for line in std::io::stdin().lock().split(b'\n') {
@@ -23,9 +23,9 @@ pub(crate) fn start(orders: mpsc::Sender<Order>, style: Style) {
     });
 }
 
-/// Ends it in order, or after a second: whatever it waits for is not waited for.
+/// Asks the session to end, and ends the process after a second in any case.
 pub(crate) fn quit(orders: &mpsc::Sender<Order>) {
-    // If nobody takes orders, only the second half is left.
+    // If the queue is full, the timeout below ends the process.
     orders.try_send(Order::Quit).unwrap_or_default();
     std::thread::sleep(Duration::from_secs(1));
     std::process::exit(0);
@@ -42,23 +42,23 @@ fn understand(line: &str, style: Style) -> Option<Order> {
             None
         }
         ("quit" | "exit" | "status" | "help", _) => {
-            complain(&format!("{word} takes nothing"));
+            complain(&format!("{word} takes no argument"));
             None
         }
         _ => Command::parse(line).map(Order::Do).map_err(|problem| complain(&problem)).ok(),
     }
 }
 
-/// Not on stdout, which may be for programs.
+/// On stderr, because a program may read stdout.
 fn complain(problem: &str) {
     writeln!(std::io::stderr(), "mock-unity: {problem}").unwrap_or_default();
 }
 
 fn help(style: Style) {
     let own = [
-        ("status", "", "how things are"),
-        ("help", "", "this"),
-        ("quit", "", "close the connection and end"),
+        ("status", "", "show the state of Editor and connection"),
+        ("help", "", "show this list"),
+        ("quit", "", "close the connection and exit"),
     ];
     let lines = WORDS.iter().chain(&own).map(|(word, arguments, about)| {
         let left = format!("{word} {arguments}");

@@ -1,4 +1,4 @@
-//! A script: what the mock does at which time, from a YAML file.
+//! Scripts: commands at given times, from a YAML file.
 //!
 //! ```yaml
 //! - { at: 2s, do: compile 3s }
@@ -14,10 +14,14 @@ use crate::command::Command;
 use crate::editor::MockEditor;
 use crate::words::parse_duration;
 
+/// One step of a script.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Step {
+    /// When, counted from the start of the mock.
     pub at: Duration,
+    /// The interval at which it is repeated, if it is.
     pub every: Option<Duration>,
+    /// What to do.
     pub command: Command,
 }
 
@@ -30,7 +34,10 @@ struct Entry {
     words: String,
 }
 
-/// `Err` names the place and what would be right.
+/// Reads a script.
+///
+/// # Errors
+/// Names the step and what would be right, for a person.
 pub fn parse(text: &str) -> Result<Vec<Step>, String> {
     let entries: Vec<Entry> = serde_saphyr::from_str(text).map_err(|error| error.to_string())?;
     let step = |(index, entry): (usize, Entry)| {
@@ -43,13 +50,13 @@ fn step(entry: &Entry) -> Result<Step, String> {
     let time = |text: &Option<String>| text.as_deref().map(parse_duration).transpose();
     let (at, every) = (time(&entry.at)?, time(&entry.every)?);
     if every == Some(Duration::ZERO) {
-        return Err("every 0s would never end".to_owned());
+        return Err("every 0s would never end; use a longer interval".to_owned());
     }
-    let at = at.or(every).ok_or("when? give it an \"at\" or an \"every\"")?;
+    let at = at.or(every).ok_or("the time is missing; add \"at\" or \"every\"")?;
     Ok(Step { at, every, command: Command::parse(&entry.words)? })
 }
 
-/// Puts the steps on the agenda.
+/// Plans the steps of a script.
 pub fn plan(editor: &mut MockEditor, steps: Vec<Step>) {
     for Step { at, every, command } in steps {
         editor.plan(at, every, command);
@@ -72,8 +79,8 @@ mod tests {
             (Duration::from_secs(30), Some(Duration::from_secs(30)))
         );
         let problem = |text: &str| parse(text).unwrap_err();
-        assert!(problem("- { at: 2s, do: complie }").contains("step 1: there is no word"));
-        assert!(problem("- { do: compile }").contains("when?"));
+        assert!(problem("- { at: 2s, do: complie }").contains("step 1: unknown word"));
+        assert!(problem("- { do: compile }").contains("the time is missing"));
         assert!(problem("- { at: 2s, don: compile }").contains("don"));
         assert!(problem("- { at: 2s }").contains("do"));
         assert!(problem("- { every: 0s, do: reload }").contains("never end"));

@@ -1,4 +1,4 @@
-//! Drives a [`MockEditor`] over any network and clock of tokio's.
+//! Drives a [`MockEditor`] over a network, real or simulated, with the clock of tokio.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -18,43 +18,57 @@ use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 use crate::command::Command;
 use crate::editor::{Input, MockEditor, Output};
 
-/// How long the network may take for one thing.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long to wait for one operation of the network.
+const NETWORK_TIMEOUT: Duration = Duration::from_secs(5);
 /// Frames of the server are small, and simulations open many sockets.
 const READ_BUFFER: usize = 8 * 1024;
-/// How long a close may take.
-const CLOSE_MAX: Duration = Duration::from_secs(1);
+/// How long to wait for the end of a close handshake.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// What whoever runs the session wants.
+/// What the caller of [`run`] can ask for.
 #[derive(Debug)]
 pub enum Order {
+    /// Give the Editor a command.
     Do(Command),
-    /// How things are: comes back through the tap.
+    /// Describe the Editor in one line. The line comes as [`Passing::Tell`].
     Describe,
+    /// Close the socket and return.
     Quit,
 }
 
-/// What passes, as the tap sees it.
+/// What happens in a session, as the tap of [`run`] sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passing<'a> {
+    /// A text frame was sent.
     ToServer(&'a str),
+    /// A text frame arrived.
     FromServer(&'a str),
+    /// A binary frame of this many bytes was sent.
     Binary(usize),
+    /// A socket is open.
     Connected,
-    /// The socket is gone.
+    /// The socket is closed or dropped.
     Gone,
+    /// A socket could not be opened, and why.
     DialFailed(&'a str),
+    /// A line for a person.
     Tell(&'a str),
 }
 
+/// Why a session has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
+    /// [`Order::Quit`].
     Quit,
-    /// The server is gone and the attempts are used up.
+    /// The limit of [`Settings::reconnect`](crate::Settings::reconnect) is reached.
     GaveUp,
 }
 
-/// Plays until told to quit. `dial` opens a connection to the server, which listens at `port`.
+/// Plays the plugin until [`Order::Quit`] or until the Editor gives up.
+///
+/// `dial` opens a connection to the server on 127.0.0.1 and `port`. `tap` sees everything that happens, with
+/// the time since the start. If the sender of `orders` is dropped, the session runs on without orders. If the
+/// server requires a token, the session sends the token of this user.
 pub async fn run<D, F, S, T>(
     editor: &mut MockEditor,
     port: u16,
@@ -106,11 +120,11 @@ struct Session<'a, D, S, T> {
     tap: T,
     started: Instant,
     socket: Option<WebSocketStream<S>>,
-    /// Until when a socket that the server has closed may take to end.
+    /// Until when to wait for the end of a socket that the server has closed.
     closing: Option<Instant>,
 }
 
-/// The next frame of the socket; `None` when it has ended. May be dropped at any time.
+/// The next frame of the socket; `None` when it has ended. It is safe to drop this future at any time.
 async fn receive<S>(
     socket: &mut Option<WebSocketStream<S>>,
     closing: &mut Option<Instant>,
@@ -127,8 +141,8 @@ where
         };
         match message {
             Some(Ok(Message::Text(text))) => return Some(text.as_str().to_owned()),
-            Some(Ok(Message::Close(_))) => *closing = Some(Instant::now() + CLOSE_MAX),
-            // Pings are answered by the library.
+            Some(Ok(Message::Close(_))) => *closing = Some(Instant::now() + CLOSE_TIMEOUT),
+            // The library answers pings.
             Some(Ok(
                 Message::Binary(_) | Message::Ping(_) | Message::Pong(_) | Message::Frame(_),
             )) => {}
@@ -169,12 +183,12 @@ where
         }
     }
 
-    /// What the Editor does about it, and about what follows from doing it. True if it gives up.
+    /// Passes an input to the Editor and does what it returns, until nothing is left. True if it gives up.
     async fn play(&mut self, input: Input) -> bool {
         let mut outputs = VecDeque::from(self.editor.handle(self.started.elapsed(), input));
         while let Some(output) = outputs.pop_front() {
             let follows = match output {
-                // An attempt that is called off before it began is not made.
+                // A later `Cut` abandons this attempt.
                 Output::Dial if outputs.iter().any(|later| *later == Output::Cut) => None,
                 Output::Dial => Some(self.connect().await),
                 Output::Send(text) => {
@@ -209,7 +223,7 @@ where
     }
 
     async fn connect(&mut self) -> Input {
-        let attempt = timeout(PATIENCE, self.open_with_token()).await;
+        let attempt = timeout(NETWORK_TIMEOUT, self.open_with_token()).await;
         match attempt.unwrap_or_else(|_| Err("no answer".to_owned())) {
             Ok(socket) => {
                 (self.socket, self.closing) = (Some(socket), None);
@@ -223,12 +237,12 @@ where
         }
     }
 
-    /// The token of this user is given to a server that asks for it, and to no other.
+    /// Sends the token of this user only to a server that asks for it.
     async fn open_with_token(&self) -> Result<WebSocketStream<S>, String> {
         let opened = match self.open(None).await {
             Err(Error::Http(response)) if response.status() == 401 => {
                 let token = token::read().map_err(|error| error.to_string())?;
-                let token = token.ok_or("the server requires a token, and there is none here")?;
+                let token = token.ok_or("the server requires a token, and this user has none")?;
                 self.open(Some(&token)).await
             }
             opened => opened,
@@ -248,10 +262,10 @@ where
         Ok(socket)
     }
 
-    /// A socket that takes nothing any more is gone.
+    /// A socket that does not accept a frame in time counts as closed.
     async fn send(&mut self, message: Message, passing: Passing<'_>) -> Option<Input> {
         let socket = self.socket.as_mut()?;
-        match timeout(PATIENCE, socket.send(message)).await {
+        match timeout(NETWORK_TIMEOUT, socket.send(message)).await {
             Ok(Ok(())) => {
                 self.tell(passing);
                 None
@@ -266,12 +280,12 @@ where
 
     async fn close(&mut self) {
         if let Some(mut socket) = self.socket.take() {
-            let goodbye = async {
+            let handshake = async {
                 socket.close(None).await.unwrap_or_default();
                 while let Some(Ok(_)) = socket.next().await {}
             };
-            // It is closed whether the server answers or not.
-            timeout(CLOSE_MAX, goodbye).await.unwrap_or_default();
+            // The socket is dropped even if the server does not answer.
+            timeout(CLOSE_TIMEOUT, handshake).await.unwrap_or_default();
             self.tell(Passing::Gone);
         }
     }

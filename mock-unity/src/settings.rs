@@ -1,62 +1,77 @@
-//! Settings: what the mock is from the start.
+//! Settings: how the mock behaves from the start.
 
 use std::time::Duration;
 
 use crate::suite::Suite;
 
+/// How a [`MockEditor`](crate::MockEditor) behaves. `Settings::default()` is a healthy Editor with a small
+/// project.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// All chance comes from it.
+    /// Seed for all randomness: the jitter of reconnects and the names of Editor and session.
     pub seed: u64,
+    /// `plugin_version` of the hello.
     pub plugin_version: String,
-    /// What its hello says of the protocol; 1 is the one there is. `None` says no hello at all.
+    /// `protocol_version` of the hello. The server accepts only 1. `None`: send no hello.
     pub protocol_version: Option<u32>,
-    /// Whether the hello has its optional fields.
+    /// Whether the hello has its three optional fields.
     pub names_itself: bool,
-    /// The tools it says that it has; `None` says nothing about them.
+    /// The tools of the `capability` message. `None`: send no `capability`. [`TOOLS`](crate::TOOLS) lists
+    /// those that the mock can run.
     pub tools: Option<Vec<String>>,
+    /// When pings are answered.
     pub pong: PongPolicy,
     /// How long an `execute` takes.
     pub tool_time: Duration,
+    /// How long a compile takes.
     pub compile_time: Duration,
-    /// How long the domain reload after a compile takes; `None` has none.
+    /// How long the domain reload after a compile takes. `None`: no domain reload.
     pub reload_time: Option<Duration>,
+    /// What a cancel does to a job.
     pub cancel: CancelPolicy,
+    /// The tests of the project.
     pub suite: Suite,
+    /// How often to try to connect.
     pub reconnect: Reconnect,
-    /// A server that says nothing for so long, pings included, is given up; `None` waits for ever.
+    /// Drop the connection if no frame arrives for this long, pings included. `None`: wait forever.
     pub idle_timeout: Option<Duration>,
-    /// What cursors of its console begin with; by the seed if left out.
+    /// What the cursors of the console begin with. `None`: a name from the seed.
     pub console: Option<String>,
-    /// Bytes of an answer that is too large.
+    /// The size in bytes of an answer that is too large.
     pub oversize: usize,
 }
 
+/// When a `ping` is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PongPolicy {
+    /// After this time; zero means at once.
     After(Duration),
+    /// Not at all.
     Never,
 }
 
-/// What a `cancel` does to a test run.
+/// What a `cancel` does to a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CancelPolicy {
-    /// The run ends with the test that is running.
+    /// The job ends after the current step.
     Honour,
+    /// The mock answers `rejected`.
     Refuse,
-    /// It says that it will, and goes on.
+    /// The mock answers `cancel_requested`, and the job runs on.
     Ignore,
 }
 
+/// How often to try to connect after a connection was lost or failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reconnect {
+    /// Without a limit.
     Forever,
-    /// So many failed attempts in a row.
+    /// Until this many attempts in a row have failed.
     Times(u32),
 }
 
 impl Settings {
-    /// Every start of every Editor has a console of its own.
+    /// Every start of an Editor has a new console: old cursors must not fit.
     pub(crate) fn console_name(&self, start: u64) -> String {
         let seed = || format!("c{}", self.seed);
         format!("{}.{start}", self.console.clone().unwrap_or_else(seed))
@@ -80,7 +95,7 @@ impl Default for Settings {
             reconnect: Reconnect::Forever,
             idle_timeout: None,
             console: None,
-            oversize: 17 * 1024 * 1024, // Larger than any server takes.
+            oversize: 17 * 1024 * 1024, // Larger than any server accepts.
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Suite: the tests of the project, and what a run of them gives.
+//! Suite: the tests of the project, and the result of a run.
 
 use std::time::Duration;
 
@@ -6,31 +6,44 @@ use protocol::{JobState, Json};
 use serde::Deserialize;
 use serde_json::json;
 
+/// The tests of a project, in the order in which they run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Suite(pub Vec<Test>);
 
+/// One test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Test {
+    /// The full name, such as `Game.Tests.PlayerTests.Jumps`.
     pub name: String,
+    /// When it runs.
     pub mode: TestMode,
+    /// How long it takes.
     pub takes: Duration,
+    /// How it ends.
     pub outcome: TestOutcome,
 }
 
+/// The two kinds of Unity tests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TestMode {
+    /// An Edit Mode test.
     #[default]
     Edit,
+    /// A Play Mode test.
     Play,
 }
 
+/// How a test ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TestOutcome {
+    /// It passes.
     #[default]
     Pass,
+    /// It fails.
     Fail,
+    /// It is skipped.
     Skip,
 }
 
@@ -86,7 +99,11 @@ impl Suite {
         Self(tests.collect())
     }
 
-    /// A list of tests: `- {name: A.B, mode: play, takes: 200ms, outcome: fail}`.
+    /// Reads a YAML list of tests: `- {name: A.B, mode: play, takes: 200ms, outcome: fail}`. Only `name` is
+    /// required; the other defaults are `edit`, `100ms` and `pass`.
+    ///
+    /// # Errors
+    /// Says what is wrong with the file, for a person.
     pub fn from_yaml(text: &str) -> Result<Self, String> {
         let entries: Vec<TestEntry> =
             serde_saphyr::from_str(text).map_err(|error| error.to_string())?;
@@ -103,14 +120,14 @@ impl Suite {
         tests.map(Self)
     }
 
-    /// The first `count` tests fail, the rest pass.
+    /// Makes the first `count` tests fail and all others pass.
     pub(crate) fn fail_first(&mut self, count: usize) {
         for (index, test) in self.0.iter_mut().enumerate() {
             test.outcome = if index < count { TestOutcome::Fail } else { TestOutcome::Pass };
         }
     }
 
-    /// The tests that `run_tests` with these parameters runs.
+    /// The tests that `run_tests` runs with these parameters.
     pub(crate) fn select(&self, params: &Json) -> Vec<Test> {
         let text = |name: &str| params.get(name).and_then(Json::as_str);
         let mode = text("mode").unwrap_or("all");

@@ -1,10 +1,13 @@
-//! Durations as people write them.
+//! Durations in the form that people write.
 
 use std::time::Duration;
 
-/// `500ms`, `3s`, `1.5s`, `2m`; a number alone is seconds.
+/// Reads a duration such as `500ms`, `3s`, `1.5s` or `2m`, up to a day. A number alone is seconds.
+///
+/// # Errors
+/// Says which forms are valid.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
-    let problem = || format!("\"{text}\" is no duration; write 500ms, 3s, 1.5s or 2m");
+    let problem = || format!("\"{text}\" is not a duration; write 500ms, 3s, 1.5s or 2m");
     let digits = text.trim_end_matches(|sign: char| sign.is_ascii_alphabetic());
     let unit = match text.strip_prefix(digits) {
         Some("ms") => 0.001,
@@ -20,7 +23,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_secs_f64(seconds))
 }
 
-/// The shortest of its forms.
+/// Writes a duration in the form that [`parse_duration`] reads: `3s` or `1500ms`.
 pub fn show_duration(duration: Duration) -> String {
     let millis = duration.as_millis();
     if millis.is_multiple_of(1_000) {

@@ -8,7 +8,7 @@ const CHAPTERS: [&str; 8] = [
     "sees get_editor_state, read_console, run_tests, get_job_status, cancel_job",
     "Unity  connected",
     "waiting: Unity is compiling",
-    "its socket is gone",
+    "Unity  disconnected",
     "20 tests, 18 passed, 2 failed",
     "get_job_status -> cancelled",
     "(not_executed)",

@@ -130,7 +130,7 @@ fn tests_and_scripts_come_from_files() {
     for (flag, file, part) in [
         ("--script", bad.as_str(), "did you mean compile?"),
         ("--tests", bad.as_str(), "at"),
-        ("--script", "nowhere.yaml", "cannot be read"),
+        ("--script", "nowhere.yaml", "cannot read"),
     ] {
         let mut mock = Mock::run(&[flag, file]);
         assert_eq!(mock.end().code(), Some(2), "{flag} {file}");

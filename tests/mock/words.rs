@@ -143,15 +143,15 @@ fn wrong_words_are_answered_with_the_right_ones() {
         ("compile soon", "500ms"),
         ("answer badly", "misaddressed"),
         ("\u{1b}[2J", "\\u{1b}"),
-        ("xyzzy", "type help"),
-        ("quit now", "quit takes nothing"),
+        ("xyzzy", "type help for a list"),
+        ("quit now", "quit takes no argument"),
     ] {
         mock.type_line(words);
         let complaint = mock.complaint();
         assert!(complaint.contains(part) && !complaint.contains('\u{1b}'), "{complaint}");
     }
     mock.type_bytes(b"\xff\n");
-    assert!(mock.complaint().contains("there is no word"));
+    assert!(mock.complaint().contains("unknown word"));
     mock.type_line("quit");
     assert_eq!(mock.end().code(), Some(0));
 }

@@ -1,4 +1,4 @@
-//! What the main thread does: requests one by one, each answered well, or as badly as was asked for.
+//! The main thread: it runs one request after the other and answers each, correctly or spoilt on purpose.
 
 use std::time::Duration;
 
@@ -8,21 +8,21 @@ use protocol::{
 };
 
 use super::tools::{self, Run};
-use super::{Answer, Later, Link, MockEditor, Output, nobody};
+use super::{Answer, Later, Link, MockEditor, Output, unknown_request};
 use crate::books::Execution;
 use crate::command::Misanswer;
 use crate::settings::CancelPolicy;
 
-/// What comes before and after an answer in a flood: together more than a socket holds.
+/// Frames before and after an answer in a flood: together more than a socket buffers.
 const FLOOD: (usize, usize) = (100, 200);
-/// Nothing that a server understands, and nothing that it must close for.
+/// A frame that a server rejects without closing the session.
 const SHRUG: &str = "{\"type\":\"shrug\",\"protocol_version\":1}";
 
-/// Codes a plugin refuses with before it runs anything.
-const REFUSALS: [&str; 3] =
+/// With these codes a plugin rejects a request before it runs anything.
+const REJECTIONS: [&str; 3] =
     ["ERR_INVALID_PARAMS", "ERR_UNKNOWN_COMMAND", "ERR_RECONFIG_IN_PROGRESS"];
 
-/// How a request is entered in the books.
+/// What the books note of a request: its id, the agent's id and the tool or message type.
 pub(super) fn label(frame: &ToUnity) -> Option<(RequestId, Option<String>, String)> {
     match frame {
         ToUnity::Execute(Execute { request_id, client_request_id, tool_name, .. })
@@ -38,7 +38,7 @@ pub(super) fn label(frame: &ToUnity) -> Option<(RequestId, Option<String>, Strin
 }
 
 impl MockEditor {
-    /// Begins the next request, if the main thread is free for it.
+    /// Starts the next requests while the main thread is free.
     pub(super) fn work(&mut self, now: Duration) {
         while self.can_work() && self.working.is_none() {
             let Some(frame) = self.inbox.pop_front() else { return };
@@ -64,11 +64,13 @@ impl MockEditor {
     pub(super) fn finish_work(&mut self, now: Duration) {
         let Some((_, frame)) = self.working.take() else { return };
         let Some((request_id, client_request_id, tool_name)) = label(&frame) else { return };
-        let refusal = match self.spoilt.front() {
-            Some(Misanswer::Error(code)) if REFUSALS.contains(&code.as_str()) => Some(code.clone()),
+        let rejection = match self.spoilt.front() {
+            Some(Misanswer::Error(code)) if REJECTIONS.contains(&code.as_str()) => {
+                Some(code.clone())
+            }
             Some(_) | None => None,
         };
-        if let Some(code) = refusal {
+        if let Some(code) = rejection {
             self.spoilt.pop_front();
             return self.reply(&error(request_id, &code, "refused as asked for"));
         }
@@ -132,11 +134,11 @@ impl MockEditor {
         }
     }
 
-    /// Sends the answer, spoilt if the next one is to be.
+    /// Sends the answer, spoilt if a command asked for that.
     fn answer(&mut self, now: Duration, answer: FromUnity) {
         let Some(how) = self.spoilt.pop_front() else { return self.reply(&answer) };
         let to = request_id(&answer);
-        let id = to.clone().unwrap_or_else(nobody);
+        let id = to.clone().unwrap_or_else(unknown_request);
         let frame = codec::encode(&answer);
         match how {
             Misanswer::Late(delay) => {
@@ -163,7 +165,7 @@ impl MockEditor {
             }
             Misanswer::WrongType => self.reply(&wrong_type(&answer, id)),
             Misanswer::Misaddressed => {
-                let frame = frame.replace(&id.0, &nobody().0);
+                let frame = frame.replace(&id.0, &unknown_request().0);
                 self.send_answer(Answer { to: None, frame });
             }
             Misanswer::Binary => {
@@ -180,7 +182,7 @@ impl MockEditor {
     }
 }
 
-/// An answer that makes no sense for its request.
+/// A valid message that does not answer the request.
 fn wrong_type(answer: &FromUnity, id: RequestId) -> FromUnity {
     match answer {
         FromUnity::CancelResult(_) => {

@@ -82,8 +82,8 @@ impl Jobs {
     }
 
     /// Lets the current step run or stand still. One job runs at a time, in order of their start.
-    pub(super) fn set_pace(&mut self, now: Duration, goes_on: bool) {
-        match (goes_on, self.next_at) {
+    pub(super) fn set_pace(&mut self, now: Duration, runs: bool) {
+        match (runs, self.next_at) {
             (true, None) => {
                 let current = self.running().and_then(|job| job.work.steps.get(job.done));
                 let takes = current.map(|step| step.takes);

@@ -1,4 +1,4 @@
-//! The link with the server: connecting, what comes in, what goes out.
+//! The connection with the server: connecting, frames in, frames out.
 
 use std::time::Duration;
 
@@ -12,9 +12,9 @@ use crate::backoff;
 use crate::books::Arrival;
 use crate::settings::{PongPolicy, Reconnect};
 
-/// What a plugin does when it is told that another Editor has the place.
+/// How long a plugin stays away after the server rejected it because another Editor is connected.
 const REFUSED_WAIT: Duration = Duration::from_secs(10);
-/// Of a server that does not say.
+/// The largest frame in bytes for a server whose hello gives no limit.
 pub(super) const FRAME_MAX: usize = 1_048_576;
 const REFUSED: &str = "another Unity websocket session is already active";
 
@@ -44,7 +44,7 @@ impl MockEditor {
         }
     }
 
-    /// The connection is lost or was not made: another attempt follows, later and later.
+    /// The connection is lost or failed. Plans the next attempt, with a longer wait after every failure.
     pub(super) fn on_away(&mut self, now: Duration, at_least: Option<Duration>) {
         self.lose_connection();
         let failed = self.counts.failed_dials;
@@ -63,7 +63,7 @@ impl MockEditor {
         self.heard_at = now;
         let Ok(frame) = codec::decode::<ToUnity>(text.as_bytes()) else {
             self.books.not_understood += 1;
-            self.tell("a frame that the plugin does not understand");
+            self.tell("the plugin does not understand a frame");
             return;
         };
         match frame {
@@ -80,7 +80,7 @@ impl MockEditor {
             ToUnity::Ping(_) => self.on_ping(now),
             ToUnity::Error(message) => {
                 if message.error.message == REFUSED {
-                    self.tell("another Editor has the place");
+                    self.tell("rejected: another Editor is connected");
                     self.outputs.push(Output::Close);
                     self.on_away(now, Some(REFUSED_WAIT));
                 }
@@ -92,7 +92,7 @@ impl MockEditor {
         }
     }
 
-    /// Answered beside the main thread: a pong does not show that anything runs.
+    /// Pongs do not need the main thread, so they prove nothing about it.
     pub(super) fn on_ping(&mut self, now: Duration) {
         match self.settings.pong {
             PongPolicy::Never => {}
@@ -121,8 +121,6 @@ impl MockEditor {
         self.books.unanswered_max = self.books.unanswered_max.max(self.unanswered.len());
     }
 
-    // Saying things.
-
     pub(super) fn state(&self) -> EditorState {
         match self.activity {
             Activity::Ready | Activity::Ended { .. } => EditorState::Ready,
@@ -135,7 +133,7 @@ impl MockEditor {
         matches!(self.activity, Activity::Ready | Activity::Compiling { .. })
     }
 
-    /// Whether the main thread gets to anything.
+    /// Whether the main thread runs requests and jobs.
     pub(super) fn can_work(&self) -> bool {
         self.activity == Activity::Ready && self.stuck.is_none()
     }
@@ -155,14 +153,14 @@ impl MockEditor {
         self.send_text(codec::encode(message));
     }
 
-    /// On the socket that there is, or not at all.
+    /// Sends a frame on the open socket. Without one, the frame is dropped.
     pub(super) fn send_text(&mut self, frame: String) {
         if matches!(self.link, Link::Open { .. }) {
             self.outputs.push(Output::Send(frame));
         }
     }
 
-    /// On whichever connection is welcome; what finds none is said on the next.
+    /// Sends an answer on a connection that the server has accepted, now or on the next one.
     pub(super) fn send_answer(&mut self, answer: Answer) {
         if self.link == (Link::Open { welcome: true }) {
             if let Some(id) = &answer.to {

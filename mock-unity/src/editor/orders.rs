@@ -1,4 +1,4 @@
-//! What it is told, and what becomes of it.
+//! Commands and what the Editor does about them.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ impl MockEditor {
     pub(super) fn obey(&mut self, now: Duration, command: Command) {
         match command {
             Command::Compile(_) | Command::Reload(_) | Command::Play(_) if !self.has_a_plugin() => {
-                self.tell("not now: the domain is not there");
+                self.tell("ignored: the domain is not loaded");
             }
             Command::Compile(time) => {
                 let time = time.unwrap_or(self.settings.compile_time);
@@ -65,8 +65,8 @@ impl MockEditor {
         self.set_pace(now);
     }
 
-    /// The socket goes without a word, as it does when a domain is unloaded. Jobs are kept, for a
-    /// plugin stores them; requests are forgotten.
+    /// An unloaded domain drops its socket without a close handshake. A plugin stores its jobs and loses its
+    /// requests.
     pub(super) fn begin_reload(&mut self, now: Duration, time: Duration) {
         self.tell(&format!("reloading the domain for {}", show_duration(time)));
         self.activity = Activity::Reloading { until: now + time };
@@ -77,7 +77,7 @@ impl MockEditor {
     }
 
     pub(super) fn restart(&mut self, now: Duration, time: Duration) {
-        self.tell(&format!("the Editor has ended and starts again in {}", show_duration(time)));
+        self.tell(&format!("the Editor has quit and restarts in {}", show_duration(time)));
         self.activity = Activity::Ended { until: now + time };
         self.stuck = None;
         self.spoilt.clear();
@@ -100,7 +100,7 @@ impl MockEditor {
 
     pub(super) fn leave(&mut self, now: Duration, time: Option<Duration>, how: Output) {
         let time = time.unwrap_or(AWAY_TIME);
-        self.tell(&format!("away for {}", show_duration(time)));
+        self.tell(&format!("disconnected for {}", show_duration(time)));
         self.cut(now + time, how);
     }
 
@@ -113,7 +113,7 @@ impl MockEditor {
         self.counts.failed_dials = 0;
     }
 
-    /// Pongs belong to their connection, and so do requests as far as the server is concerned.
+    /// Pongs belong to their connection. So do requests, because the server does not resend them.
     pub(super) fn lose_connection(&mut self) {
         self.later.retain(|(_, later)| matches!(later, Later::Answer(_)));
         self.unanswered.clear();
@@ -121,7 +121,7 @@ impl MockEditor {
 
     pub(super) fn resume(&mut self, now: Duration) {
         if self.stuck.take().is_some() {
-            self.tell("the main thread goes on");
+            self.tell("the main thread runs again");
             self.set_pace(now);
         }
     }

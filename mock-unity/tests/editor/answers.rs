@@ -1,4 +1,4 @@
-//! Test runs, cancels and answers that are spoilt.
+//! Test runs, cancels and spoilt answers.
 
 use serde_json::json;
 
@@ -15,7 +15,7 @@ fn a_test_run_goes_on_test_by_test_and_ends_with_its_failures() {
     );
     stage.wait(450);
     assert_eq!(stage.status("r3", &job)["progress"]["done"], 3);
-    stage.told("compile 1s");
+    stage.command("compile 1s");
     stage.wait(3_000);
     stage.connect();
     assert_eq!(stage.status("r4", &job)["progress"]["done"], 3); // It stood still.
@@ -23,11 +23,11 @@ fn a_test_run_goes_on_test_by_test_and_ends_with_its_failures() {
     let end = stage.status("r5", &job);
     assert_eq!(end["state"], "failed");
     assert_eq!(end["result"]["summary"]["failed"], 2);
-    stage.told("tests pass");
+    stage.command("tests pass");
     let job = stage.submit("r6");
     stage.wait(3_000);
     assert_eq!(stage.status("r7", &job)["state"], "succeeded");
-    stage.told("tests fail 5");
+    stage.command("tests fail 5");
     let job = stage.submit("r8");
     stage.wait(3_000);
     assert_eq!(stage.status("r9", &job)["result"]["summary"]["failed"], 5);
@@ -42,12 +42,12 @@ fn a_cancel_is_honoured_refused_or_ignored() {
     assert_eq!(stage.status("r2", &job)["state"], "cancelled");
     assert_eq!(stage.cancel("c2", &job)["status"], "rejected");
     for (policy, status) in [("refuse", "rejected"), ("ignore", "cancel_requested")] {
-        stage.told(&format!("cancel {policy}"));
+        stage.command(&format!("cancel {policy}"));
         let job = stage.submit(&format!("j-{policy}"));
         assert_eq!(stage.cancel(&format!("c-{policy}"), &job)["status"], status);
         stage.wait(1_000);
         assert_eq!(stage.status(&format!("s-{policy}"), &job)["state"], "running");
-        stage.told("job lost");
+        stage.command("job lost");
     }
     assert_eq!(stage.cancel("c3", &json!("tests-9"))["error"]["code"], "ERR_JOB_NOT_FOUND");
 }
@@ -56,7 +56,7 @@ fn a_cancel_is_honoured_refused_or_ignored() {
 fn the_next_answer_is_spoilt_as_asked_for_and_only_that() {
     let spoilt = |words: &str| {
         let mut stage = Stage::connected();
-        stage.told(&format!("answer {words}"));
+        stage.command(&format!("answer {words}"));
         stage.execute("r1");
         let frames = stage.wait(3_000);
         stage.execute("r2");
@@ -79,29 +79,29 @@ fn the_next_answer_is_spoilt_as_asked_for_and_only_that() {
 }
 
 #[test]
-fn it_behaves_again_when_told_to() {
+fn the_word_behave_ends_every_misbehaviour() {
     let mut stage = Stage::connected();
     for words in ["pong never", "dialog", "answer never", "answer twice", "cancel refuse"] {
-        stage.told(words);
+        stage.command(words);
     }
     assert!(stage.server(json!({ "type": "ping" })).is_empty());
-    stage.told("behave");
+    stage.command("behave");
     assert_eq!(types(&stage.server(json!({ "type": "ping" }))), ["pong"]);
     assert!(stage.execute("r1").is_empty());
     assert_eq!(types(&stage.wait(20)), ["result"]);
 }
 
 #[test]
-fn it_lies_about_jobs_repeats_old_news_and_says_what_it_is_told() {
+fn it_reports_wrong_states_repeats_old_ones_and_sends_any_text() {
     let mut stage = Stage::connected();
     let job = stage.submit("r1");
-    stage.told("job succeeded");
+    stage.command("job succeeded");
     assert_eq!(stage.status("r2", &job)["state"], "succeeded");
     assert_eq!(stage.status("r3", &job)["state"], "running");
-    stage.told("job lost");
+    stage.command("job lost");
     assert_eq!(stage.status("r4", &job)["error"]["code"], "ERR_JOB_NOT_FOUND");
     stage.server(json!({ "type": "ping" }));
-    let stale = stage.told("stale").remove(0);
+    let stale = stage.command("stale").remove(0);
     assert_eq!((&stale["state"], &stale["seq"]), (&json!("compiling"), &json!(0)));
-    assert_eq!(stage.told("say {\"type\":\"shrug\"}"), [json!({ "type": "shrug" })]);
+    assert_eq!(stage.command("say {\"type\":\"shrug\"}"), [json!({ "type": "shrug" })]);
 }

@@ -1,4 +1,4 @@
-//! Each behaviour by the frames it sends and the books it keeps.
+//! Each behaviour of the mock, by the frames that it sends and the books that it keeps.
 
 #![expect(
     clippy::unwrap_used,
@@ -70,11 +70,11 @@ fn pings_are_answered_at_once_late_or_never() {
     let mut stage = Stage::connected();
     let pong = stage.server(json!({ "type": "ping" })).remove(0);
     assert_eq!((&pong["type"], &pong["editor_state"]), (&json!("pong"), &json!("ready")));
-    stage.told("pong 300ms");
+    stage.command("pong 300ms");
     assert!(stage.server(json!({ "type": "ping" })).is_empty());
     assert!(stage.wait(299).is_empty());
     assert_eq!(types(&stage.wait(1)), ["pong"]);
-    stage.told("pong never");
+    stage.command("pong never");
     assert!(stage.server(json!({ "type": "ping" })).is_empty());
     assert!(stage.wait(60_000).is_empty());
 }
@@ -106,11 +106,11 @@ fn an_execute_takes_its_time_and_stands_in_the_books() {
 #[test]
 fn the_console_grows_and_is_cleared() {
     let mut stage = Stage::connected();
-    stage.told("log warning \"low on coffee\"");
+    stage.command("log warning \"low on coffee\"");
     stage.execute("r1");
     let result = stage.wait(20).remove(0);
     assert_eq!(result["result"]["entries"][5]["message"], "low on coffee");
-    stage.told("clear");
+    stage.command("clear");
     stage.execute("r2");
     assert_eq!(stage.wait(20)[0]["result"]["count"], 0);
 }
@@ -119,8 +119,8 @@ fn the_console_grows_and_is_cleared() {
 fn a_compile_ends_in_a_domain_reload_with_a_new_session() {
     let mut stage = Stage::connected();
     let first = stage.editor.books().arrived.len();
-    assert_eq!(types(&stage.told("compile 3s")), ["editor_status compiling"]);
-    stage.execute("r1"); // Nothing runs while it compiles, and the reload forgets it.
+    assert_eq!(types(&stage.command("compile 3s")), ["editor_status compiling"]);
+    stage.execute("r1"); // Nothing runs during a compile, and the reload loses the request.
     assert!(stage.wait(2_999).is_empty());
     assert_eq!(types(&stage.wait(1)), ["editor_status reloading", "cut"]);
     assert!(stage.wait(1_999).is_empty());
@@ -139,9 +139,9 @@ fn a_compile_ends_in_a_domain_reload_with_a_new_session() {
 #[test]
 fn nothing_is_compiled_or_reloaded_while_the_domain_is_not_there() {
     let mut stage = Stage::connected();
-    stage.told("reload 2s");
+    stage.command("reload 2s");
     for words in ["compile 5s", "reload 5s", "play 5s"] {
-        assert!(stage.told(words).is_empty(), "{words}");
+        assert!(stage.command(words).is_empty(), "{words}");
     }
     assert_eq!(types(&stage.wait(2_000)), ["dial"]);
 }
@@ -151,7 +151,7 @@ fn a_compile_without_a_reload_stays_connected() {
     let mut stage = Stage::new(Settings { reload_time: None, ..Settings::default() });
     stage.wait(0);
     stage.connect();
-    stage.told("compile 1s");
+    stage.command("compile 1s");
     assert_eq!(types(&stage.wait(1_000)), ["editor_status ready"]);
 }
 
@@ -159,11 +159,11 @@ fn a_compile_without_a_reload_stays_connected() {
 fn play_mode_reloads_and_a_restart_forgets_everything() {
     let mut stage = Stage::connected();
     let job = stage.submit("r1");
-    assert_eq!(types(&stage.told("play 1s")), ["editor_status reloading", "cut"]);
+    assert_eq!(types(&stage.command("play 1s")), ["editor_status reloading", "cut"]);
     stage.wait(1_000);
     assert_eq!(stage.connect()["plugin_session_id"], "session-1-2");
     assert_eq!(stage.status("r2", &job)["state"], "running");
-    assert_eq!(types(&stage.told("restart 2s")), ["cut"]);
+    assert_eq!(types(&stage.command("restart 2s")), ["cut"]);
     assert_eq!(types(&stage.wait(2_000)), ["dial"]);
     let hello = stage.connect();
     assert_eq!(
@@ -177,17 +177,17 @@ fn play_mode_reloads_and_a_restart_forgets_everything() {
 fn a_result_that_finds_no_socket_is_said_on_the_next() {
     let mut stage = Stage::connected();
     stage.execute("r1");
-    assert_eq!(types(&stage.told("drop 1s")), ["cut"]);
+    assert_eq!(types(&stage.command("drop 1s")), ["cut"]);
     assert_eq!(types(&stage.wait(1_000)), ["dial"]);
     shown(stage.editor.handle(stage.now, Input::Connected));
     let frames = stage.server(json!({ "type": "hello", "server_version": "1" }));
     assert_eq!(frames[0]["request_id"], "r1");
-    assert_eq!(types(&stage.told("close 1s")), ["close"]);
+    assert_eq!(types(&stage.command("close 1s")), ["close"]);
 }
 
 #[test]
 fn what_becomes_due_during_a_dial_does_not_confuse_it() {
-    // Connected late, with a drop in between: one hello, then it is gone and dials again.
+    // A drop becomes due before a late connect: one hello, then it disconnects and tries again.
     let mut stage = Stage::new(Settings::default());
     stage.wait(0);
     stage.editor.plan(Duration::from_millis(500), None, Command::parse("drop 1s").unwrap());
@@ -195,10 +195,10 @@ fn what_becomes_due_during_a_dial_does_not_confuse_it() {
     let outputs = shown(stage.editor.handle(stage.now, Input::Connected));
     assert_eq!(types(&outputs), ["hello", "cut"]);
     assert_eq!(types(&stage.wait(700)), ["dial"]);
-    // A dial that was called off: its end is of no interest.
+    // The result of an abandoned attempt is ignored.
     let mut stage = Stage::new(Settings::default());
     stage.wait(0);
-    assert_eq!(types(&stage.told("drop 1s")), ["cut"]);
+    assert_eq!(types(&stage.command("drop 1s")), ["cut"]);
     assert!(shown(stage.editor.handle(stage.now, Input::Connected)).is_empty());
     assert!(shown(stage.editor.handle(stage.now, Input::DialFailed)).is_empty());
     assert_eq!(types(&stage.wait(1_000)), ["dial"]);
@@ -208,7 +208,7 @@ fn what_becomes_due_during_a_dial_does_not_confuse_it() {
 #[test]
 fn a_frame_of_a_connection_that_is_gone_is_not_taken_in() {
     let mut stage = Stage::connected();
-    stage.told("reload 1s");
+    stage.command("reload 1s");
     assert!(stage.execute("r1").is_empty());
     assert!(stage.server(json!({ "type": "ping" })).is_empty());
     assert!(stage.server(json!({ "type": "hello", "server_version": "1" })).is_empty());
@@ -221,25 +221,25 @@ fn a_frame_of_a_connection_that_is_gone_is_not_taken_in() {
 #[test]
 fn only_answers_outlive_a_connection_and_they_wait_for_the_welcome() {
     let mut stage = Stage::connected();
-    stage.told("pong 300ms");
+    stage.command("pong 300ms");
     stage.server(json!({ "type": "ping" }));
     stage.execute("r1");
-    stage.told("answer late 2s");
-    stage.told("drop 100ms");
-    stage.told("stale");
-    stage.told("say {\"type\":\"shrug\"}");
+    stage.command("answer late 2s");
+    stage.command("drop 100ms");
+    stage.command("stale");
+    stage.command("say {\"type\":\"shrug\"}");
     stage.wait(100);
     assert_eq!(types(&shown(stage.editor.handle(stage.now, Input::Connected))), ["hello"]);
-    assert!(stage.wait(5_000).is_empty()); // No pong, no result: the server has not said hello.
+    assert!(stage.wait(5_000).is_empty()); // No pong, no result: the server has not sent its hello.
     let frames = stage.server(json!({ "type": "hello", "server_version": "1" }));
     assert_eq!(types(&frames), ["result"]);
-    assert_eq!(types(&stage.told("compile 1s")), ["editor_status compiling"]);
+    assert_eq!(types(&stage.command("compile 1s")), ["editor_status compiling"]);
 }
 
 #[test]
 fn the_books_show_requests_that_come_before_the_last_is_answered() {
     let mut stage = Stage::connected();
-    stage.told("answer never");
+    stage.command("answer never");
     stage.execute("r1");
     stage.wait(1_000);
     stage.execute("r2");
@@ -257,7 +257,7 @@ fn a_tool_keeps_its_rest_over_a_freeze() {
     stage.connect();
     stage.execute("r1");
     stage.wait(1_500);
-    stage.told("freeze 10s");
+    stage.command("freeze 10s");
     assert!(stage.wait(10_499).is_empty());
     assert_eq!(types(&stage.wait(1)), ["result"]);
 }
@@ -267,12 +267,12 @@ fn a_frozen_editor_answers_pings_and_runs_nothing() {
     for (begin, end) in [("freeze 5s", None), ("dialog", Some("dismiss"))] {
         let mut stage = Stage::connected();
         let job = stage.submit("r0");
-        stage.told(begin);
+        stage.command(begin);
         stage.execute("r1");
         assert_eq!(types(&stage.server(json!({ "type": "ping" }))), ["pong"]);
         assert!(stage.wait(4_999).is_empty());
         if let Some(words) = end {
-            stage.told(words);
+            stage.command(words);
         }
         assert_eq!(types(&stage.wait(21)), ["result"]);
         assert!(stage.editor.books().executed.last().unwrap().at >= Duration::from_millis(4_999));

@@ -1,11 +1,11 @@
-//! A mock on a stage: what happens to it in words, what it does as JSON.
+//! A mock for tests: commands and frames go in, frames come out as JSON.
 
 use std::time::Duration;
 
 use mock_unity::{Command, Input, MockEditor, Output, Settings};
 use serde_json::{Value, json};
 
-/// A mock and the time that passes for it.
+/// A mock and its time.
 pub(crate) struct Stage {
     pub(crate) editor: MockEditor,
     pub(crate) now: Duration,
@@ -33,7 +33,7 @@ impl Stage {
         Self { editor: MockEditor::new(settings), now: Duration::ZERO }
     }
 
-    /// Connected and welcome.
+    /// Connected, and accepted by the server.
     pub(crate) fn connected() -> Self {
         let mut stage = Self::new(Settings::default());
         assert_eq!(stage.wait(0), [json!("dial")]);
@@ -41,7 +41,7 @@ impl Stage {
         stage
     }
 
-    /// The hello that is said on a new socket.
+    /// Connects, and returns the hello of the mock.
     pub(crate) fn connect(&mut self) -> Value {
         let hello = shown(self.editor.handle(self.now, Input::Connected)).remove(0);
         assert_eq!(hello["type"], "hello");
@@ -54,12 +54,12 @@ impl Stage {
         shown(self.editor.handle(self.now, Input::Frame(frame.to_string())))
     }
 
-    pub(crate) fn told(&mut self, words: &str) -> Vec<Value> {
+    pub(crate) fn command(&mut self, words: &str) -> Vec<Value> {
         let command = Command::parse(words).unwrap();
         shown(self.editor.handle(self.now, Input::Do(command)))
     }
 
-    /// Lets so many milliseconds pass, deadline by deadline.
+    /// Lets this many milliseconds pass, deadline by deadline.
     pub(crate) fn wait(&mut self, millis: u64) -> Vec<Value> {
         let end = self.now + Duration::from_millis(millis);
         let mut all = Vec::new();
