@@ -5,7 +5,7 @@ import json
 import sys
 
 from plugin import Plugin
-from sdk import free_port, http_server
+from sdk import TOOLS, free_port, http_server
 
 SERVER, INSPECTOR = sys.argv[1:3]
 
@@ -23,7 +23,7 @@ async def inspect(era, target, *arguments):
 
 async def converse(kind, era, target, port):
     code, listed = await inspect(era, target, "--strict", "--method", "tools/list")
-    assert code == 0 and len(listed["tools"]) == 5, listed
+    assert code == 0 and [tool["name"] for tool in listed["tools"]] == TOOLS, listed
 
     call = ["--method", "tools/call", "--tool-name"]
     reading = asyncio.create_task(inspect(era, target, *call, "read_console"))
@@ -35,15 +35,15 @@ async def converse(kind, era, target, port):
     error = json.loads(refused["content"][0]["text"])["error"]
     assert code == 5 and error["code"] == "ERR_INVALID_PARAMS", refused
 
-    # It waits for a task by itself; in the legacy era it would not know one.
+    # The inspector waits for a task by itself. The legacy era has no tasks.
     running = asyncio.create_task(inspect(era, target, *call, "run_tests"))
     async with Plugin(port) as plugin:
         code, ran = await running
         job = ran["structuredContent"]
         assert code == 0 and job["state"] == ("queued" if era == "legacy" else "succeeded"), ran
         assert [frame["type"] for frame in plugin.executed] == ["submit_job"]
-    told = "job" if era == "legacy" else "task"
-    print(f"inspector {kind} {era}: strict list, call, error, {told}")
+    kind_of_run = "job" if era == "legacy" else "task"
+    print(f"inspector {kind} {era}: strict list, call, error, {kind_of_run}")
 
 
 async def main():

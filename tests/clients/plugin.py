@@ -1,4 +1,4 @@
-"""A Unity plugin in a few lines: enough of one for a client to talk to."""
+"""A small Unity plugin: just enough for the tests of MCP clients."""
 
 import asyncio
 import json
@@ -7,7 +7,7 @@ import websockets
 
 
 class Plugin:
-    """Answers every request at once; its state is what a test says."""
+    """Answers every request at once. The test sets its state."""
 
     def __init__(self, port):
         self.port = port
@@ -54,10 +54,10 @@ class Plugin:
 
 
 async def dial(url):
-    """The server may not listen yet: as a plugin does, try again."""
+    """Connects, and tries again while the server does not listen."""
     for _ in range(100):
         try:
             return await websockets.connect(url, proxy=None)
         except OSError:
             await asyncio.sleep(0.1)
-    raise SystemExit(f"nobody listens at {url}")
+    raise SystemExit(f"no server listens at {url}")

@@ -1,5 +1,5 @@
 // The official TypeScript SDK, either major, against the real server and the mock Unity:
-// `sdk.mjs SERVER MOCK_UNITY 1|2`.
+// `sdk.mjs SERVER MOCK_UNITY 1|2`. The variable TOOLS has the names of the tools.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -7,6 +7,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 
 const [server, mockUnity, major] = process.argv.slice(2);
+const expectedTools = process.env.TOOLS.split(" ");
 const modules =
   major === "1"
     ? {
@@ -29,7 +30,7 @@ async function freePort() {
   return port;
 }
 
-/** A mock Editor; `say` tells it what to do. */
+/** A mock Editor. `say` types a command. */
 function editor(port) {
   const unity = spawn(mockUnity, ["--port", `${port}`, "--reload", "0s"], {
     stdio: ["pipe", "ignore", "ignore"],
@@ -53,7 +54,7 @@ async function connect(kind, mode) {
     await client.connect(new StdioClientTransport({ command: server, args, stderr: "ignore" }));
   } else {
     process = spawn(server, ["--port", `${port}`], { stdio: ["ignore", "ignore", "pipe"] });
-    await once(process.stderr, "data"); // It says that it listens.
+    await once(process.stderr, "data"); // The line that says that it listens.
     process.stderr.resume();
     const url = new URL(`http://127.0.0.1:${port}/mcp`);
     await client.connect(new StreamableHTTPClientTransport(url));
@@ -75,25 +76,25 @@ async function converse(kind, mode) {
     major === "1"
       ? client.callTool({ name, arguments: args }, undefined, ...options)
       : client.callTool({ name, arguments: args }, ...options);
-  const told = async (...request) => {
+  const structured = async (...request) => {
     const result = await call(...request);
     assert.deepEqual(JSON.parse(result.content[0].text), result.structuredContent);
     return result.structuredContent;
   };
   const until = async (wanted) => {
     for (;;) {
-      const state = await told("get_editor_state", {});
+      const state = await structured("get_editor_state", {});
       if (Object.entries(wanted).every(([name, value]) => state[name] === value)) return;
     }
   };
 
   const { tools } = await client.listTools();
-  assert.equal(tools.length, 5);
+  assert.deepEqual(tools.map((tool) => tool.name), expectedTools);
   await until({ editor_state: "ready" });
-  const console_ = await told("read_console", { max_entries: 2 });
+  const console_ = await structured("read_console", { max_entries: 2 });
   assert.equal(console_.entries[0].message, "Autosave done");
   assert.deepEqual([console_.truncated, console_.more], [true, 3]);
-  const since = await told("read_console", { since: console_.cursor });
+  const since = await structured("read_console", { since: console_.cursor });
   assert.equal(since.count, 0);
 
   const refused = await call("read_console", { max_entries: 0 });
@@ -102,7 +103,7 @@ async function converse(kind, mode) {
   await assert.rejects(call("no_such_tool", {}), (error) => error.code === -32602);
 
   const reports = [];
-  const job = await told("run_tests", { filter: "Player", wait_ms: 10000 }, {
+  const job = await structured("run_tests", { filter: "Player", wait_ms: 10000 }, {
     onprogress: (report) => reports.push(report),
   });
   assert.deepEqual([job.state, job.result.summary.failed], ["failed", 1]);
@@ -117,10 +118,10 @@ async function converse(kind, mode) {
   await until({ queue_length: 1 });
   back.abort();
   await assert.rejects(waiting);
-  // Legacy over HTTP tells nobody: this SDK closes no request of its own accord.
+  // Legacy over HTTP has no cancel: this SDK does not close the request.
   const noticed = async () => {
     for (let attempt = 0; attempt < 50; attempt++) {
-      if ((await told("get_editor_state", {})).queue_length === 0) return true;
+      if ((await structured("get_editor_state", {})).queue_length === 0) return true;
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
     return false;

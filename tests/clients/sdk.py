@@ -1,7 +1,11 @@
-"""The official Python SDK, either major, against the real server: `sdk.py SERVER`."""
+"""The official Python SDK, either major, against the real server: `sdk.py SERVER`.
+
+The variable TOOLS has the names of the tools.
+"""
 
 import asyncio
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -18,7 +22,7 @@ SERVER = sys.argv[1]
 VERSION = version("mcp")
 MODERN = VERSION.startswith("2.")
 TASKS = "io.modelcontextprotocol/tasks"
-TOOLS = ["get_editor_state", "read_console", "run_tests", "get_job_status", "cancel_job"]
+TOOLS = os.environ["TOOLS"].split()
 
 
 def free_port():
@@ -66,7 +70,7 @@ async def agent(kind, mode, **options):
         return
     async with http_server() as port:
         async with Plugin(port):
-            pass  # It listens now.
+            pass  # The server listens when the plugin is connected.
         url = f"http://127.0.0.1:{port}/mcp"
         if MODERN:
             from mcp import Client
@@ -138,19 +142,19 @@ async def converse(kind, mode):
         await until(client, editor_state="compiling")
         request_id = None if MODERN else client._request_id
         waiting = asyncio.create_task(client.call_tool("read_console", {}))
-        await asyncio.sleep(0)  # Now it has its id.
+        await asyncio.sleep(0)  # Let the call take its id.
         await until(client, queue_length=1)
         waiting.cancel()
         if not MODERN and kind == "stdio":
-            # This major tells nobody by itself that a call was given up.
+            # This major does not send the notification itself.
             await send_cancelled(client, request_id)
         cancelled = await is_noticed(client)
         await plugin.status("ready")
         await until(client, editor_state="ready", queue_length=0, running=None)
-        # Legacy over HTTP has no way to cancel but to close the request, which no SDK does.
+        # Legacy over HTTP can cancel only by closing the request, which no SDK does.
         assert cancelled or (kind, mode) == ("http", "legacy")
         assert len(plugin.executed) == executed + (not cancelled)
-        told = "cancel" if cancelled else "no cancel, which it does not send"
+        cancel_note = "cancel" if cancelled else "no cancel, which it does not send"
 
         await plugin.status("compiling")
         await until(client, editor_state="compiling")
@@ -161,11 +165,11 @@ async def converse(kind, mode):
     in_flight.cancel()
     await asyncio.gather(in_flight, return_exceptions=True)
     assert took < 1.5, f"leaving took {took:.2f} s"
-    print(f"mcp {VERSION} {kind} {mode}: list, call, error, progress, {told}; left in {took * 1000:.0f} ms")
+    print(f"mcp {VERSION} {kind} {mode}: list, call, error, progress, {cancel_note}; left in {took * 1000:.0f} ms")
 
 
 async def converse_with_tasks(kind, mode):
-    """The SDK leaves tasks to extensions of its client: this is one."""
+    """The SDK leaves tasks to client extensions. This is one."""
     from typing import Any, ClassVar, Literal
 
     from mcp.client.extension import ClientExtension, ResultClaim
@@ -193,7 +197,7 @@ async def converse_with_tasks(kind, mode):
             task = await ask(context.session, "tasks/get", created.taskId, Task)
             seen.append(task.status)
             if task.status == "completed":
-                await ask(context.session, "tasks/cancel", created.taskId, Result)  # It is too late.
+                await ask(context.session, "tasks/cancel", created.taskId, Result)  # Too late, but valid.
                 return CallToolResult.model_validate(task.result)
             await asyncio.sleep(0.05)
 

@@ -4,6 +4,7 @@
 use std::net::TcpStream;
 use std::time::Instant;
 
+use coordination::TOOLS;
 use harness::server::PATIENCE;
 use serde_json::{Value, json};
 use tungstenite::protocol::frame::coding::CloseCode;
@@ -37,7 +38,7 @@ impl Plugin {
         plugin.say(hello);
         plugin.expect("hello");
         let capability = plugin.expect("capability");
-        assert_eq!(capability["tools"].as_array().unwrap().len(), 5);
+        assert_eq!(capability["tools"].as_array().unwrap().len(), TOOLS.len());
         plugin
     }
 

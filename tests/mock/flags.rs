@@ -1,13 +1,26 @@
 //! Every flag.
 
+use std::collections::BTreeMap;
 use std::process::Command;
 use std::time::Instant;
 
+use coordination::{Route, TOOLS, Tool};
 use harness::agent::{StdioAgent, brief};
 use harness::server::{Scratch, Server};
 use serde_json::{Value, json};
 
 use crate::mock::{Mock, connected};
+
+#[test]
+fn the_mock_runs_every_tool_that_the_server_sends_to_unity() {
+    let reaches_unity = |tool: &&Tool| match tool.route {
+        Route::Execute { .. } | Route::SubmitJob { .. } => true,
+        Route::EditorState | Route::JobStatus | Route::CancelJob => false,
+    };
+    let sent = TOOLS.iter().filter(reaches_unity).map(|tool| (tool.name, tool.execution_mode()));
+    let answered = mock_unity::TOOLS.iter().map(|tool| (tool.name, tool.mode()));
+    assert_eq!(sent.collect::<BTreeMap<_, _>>(), answered.collect::<BTreeMap<_, _>>());
+}
 
 fn ms(passing: &Value) -> u64 {
     passing["ms"].as_u64().unwrap()
