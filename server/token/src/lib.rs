@@ -1,5 +1,5 @@
-//! The token: a secret in a file that one user alone can read, so that the programs of that user know each
-//! other on a machine that others use too. Server, mock and relay find it by themselves.
+//! The token: a secret in a file that only one user can read. On a shared machine, the programs of that user
+//! recognise each other by it. Server, mock and relay find the file themselves.
 
 use std::env;
 use std::ffi::OsString;
@@ -7,15 +7,15 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-/// Says where the file is, if it is not where it usually is.
+/// The environment variable with the path of the file, if it is not in the usual place.
 pub const FILE_VARIABLE: &str = "UNITY_MCP_TOKEN_FILE";
 
-/// Random bytes in a token; it is written as twice as many hexadecimal digits.
+/// Random bytes in a token. The file has them as hexadecimal digits.
 const BYTES: usize = 32;
-/// More than any token has.
+/// Larger than any token.
 const FILE_BYTES_MAX: u64 = 1_024;
 
-/// Where the token of this user is; `None` if the system does not say where the user's files are.
+/// The path of this user's token. `None` if the system does not say where the user's files are.
 pub fn file() -> Option<PathBuf> {
     let set = |name: &str| env::var_os(name).filter(|value: &OsString| !value.is_empty());
     if let Some(file) = set(FILE_VARIABLE) {
@@ -33,7 +33,10 @@ pub fn file() -> Option<PathBuf> {
     Some(state?.join("unity-mcp").join("token"))
 }
 
-/// The token of this user; `None` if there is none yet.
+/// Reads the token of this user. `None` if there is none yet.
+///
+/// # Errors
+/// The file cannot be read, is not private, or has no token. The error names the file.
 pub fn read() -> io::Result<Option<String>> {
     match file() {
         Some(file) => read_from(&file),
@@ -41,19 +44,23 @@ pub fn read() -> io::Result<Option<String>> {
     }
 }
 
-/// The token of this user, made now if there is none.
+/// Reads the token of this user, and creates it if there is none.
+///
+/// # Errors
+/// As [`read`], or the file cannot be written.
 pub fn read_or_create() -> io::Result<String> {
     let Some(file) = file() else {
-        return Err(io::Error::other(format!("no place for the token: set {FILE_VARIABLE}")));
+        return Err(io::Error::other(format!(
+            "there is no place for the token file; set {FILE_VARIABLE} to a path"
+        )));
     };
     if let Some(token) = read_from(&file)? {
         return Ok(token);
     }
     match create_at(&file) {
-        // Another program of this user was faster.
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            read_from(&file)?.ok_or_else(|| named(&file, "is gone again"))
-        }
+        // Another program of this user has created it first.
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => read_from(&file)?
+            .ok_or_else(|| named(&file, "was removed while it was created; try again")),
         created => created.map_err(|error| named(&file, &error.to_string())),
     }
 }
@@ -68,12 +75,12 @@ fn read_from(file: &Path) -> io::Result<Option<String>> {
         return Err(named(file, "is not a file with a token"));
     }
     if !system::is_private(&about) {
-        return Err(named(file, "can be read by others: give it the mode 0600, or remove it"));
+        return Err(named(file, "can be read by others: set its mode to 0600, or remove it"));
     }
     let text = fs::read_to_string(file).map_err(|error| named(file, &error.to_string()))?;
     let token = text.trim();
     if token.len() < BYTES || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err(named(file, "holds no token: remove it, and a new one is made"));
+        return Err(named(file, "has no valid token: remove it, and the server creates a new one"));
     }
     Ok(Some(token.to_owned()))
 }
@@ -85,8 +92,8 @@ fn create_at(file: &Path) -> io::Result<String> {
     if let Some(directory) = file.parent() {
         system::create_directory(directory)?;
     }
-    // Whole when it is first seen: another program of this user may look for it in this moment. Its name is nobody
-    // else's: several containers with one home have the same numbers for their processes.
+    // The link makes the file appear complete, even to a program that reads it at this moment. The draft has a
+    // random name, because containers that share a home directory may have equal process ids.
     let mut name = [0; 8];
     getrandom::fill(&mut name).map_err(io::Error::other)?;
     let draft = file.with_extension(format!("{}.new", hexadecimal(&name)));
@@ -104,7 +111,7 @@ fn named(file: &Path, problem: &str) -> io::Error {
     io::Error::other(format!("the token file {} {problem}", file.display()))
 }
 
-/// Who may read a file is told in a way of its own by each system.
+/// Unix: the mode of a file says who may read it.
 #[cfg(unix)]
 mod system {
     use std::fs::{self, DirBuilder, OpenOptions};
@@ -125,7 +132,7 @@ mod system {
     }
 }
 
-/// A file below the user's own directory belongs to that user alone.
+/// Elsewhere: a file below the user's own directory is private.
 #[cfg(not(unix))]
 mod system {
     use std::fs::{self, OpenOptions};
@@ -189,7 +196,7 @@ mod tests {
             create_at(&file).unwrap();
             fs::write(&file, text).unwrap();
             let problem = read_from(&file).unwrap_err().to_string();
-            assert!(problem.contains("token holds no token"), "{problem}");
+            assert!(problem.contains("token has no valid token"), "{problem}");
         }
         assert!(read_from(&scratch.0).unwrap_err().to_string().contains("is not a file"));
     }
