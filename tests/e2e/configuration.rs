@@ -1,4 +1,4 @@
-//! Starting: what is typed, what is in the file, whose the port is.
+//! Starting: flags, the configuration file, and a port that is in use.
 
 use std::net::{TcpListener, TcpStream};
 
@@ -104,7 +104,7 @@ fn only_known_paths_methods_and_peers_are_served() {
     let mut server = Server::start(&["--allowed-origins", "http://localhost:3000"]);
     let agent = HttpAgent { port: server.port() };
     let host = agent.host();
-    // Silent connections, more than there are places, lock nobody out.
+    // More silent connections than the limit do not keep others out.
     let silent: Vec<TcpStream> =
         (0..300).map(|_| TcpStream::connect(("127.0.0.1", agent.port)).unwrap()).collect();
     let status = |line: &str, head: &str| agent.raw(line, head, "").status;
@@ -124,7 +124,7 @@ fn only_known_paths_methods_and_peers_are_served() {
         ("GET /unity HTTP/1.1", format!("{host}\r\nsec-fetch-mode: websocket"), 403),
         ("GET http://evil.com/healthz HTTP/1.1", host.clone(), 400),
         ("OPTIONS /mcp HTTP/1.1", format!("{host}\r\norigin: http://localhost:3000"), 405),
-        // Let in by the doorkeeper; MCP itself does not like it.
+        // The access rules accept it; MCP rejects it.
         ("POST /mcp HTTP/1.1", format!("{host}\r\norigin: http://localhost:3000"), 406),
     ] {
         assert_eq!(status(line, &head), expected, "{line} {head}");

@@ -1,4 +1,4 @@
-//! Unity compiles, reloads, leaves, comes back, or talks nonsense.
+//! Unity compiles, reloads, disconnects, reconnects, or sends invalid frames.
 
 use harness::agent::{StdioAgent, brief};
 use harness::server::Server;
@@ -44,7 +44,7 @@ fn a_result_may_come_on_the_next_connection_and_nothing_is_sent_twice() {
     let mut plugin = Plugin::hello(port, hello(1));
     let call = agent.call("read_console", json!({}));
     let execute = plugin.expect("execute");
-    drop(plugin); // No close frame: the socket is just gone.
+    drop(plugin); // Without a close frame.
     agent.wait_for("connected", false);
     let mut plugin = Plugin::hello(port, hello(2));
     plugin.answer_console(&execute, "late");
@@ -101,7 +101,7 @@ fn a_second_editor_is_refused_while_the_first_answers() {
         "type": "hello", "plugin_version": "1", "state": "ready", "editor_instance_id": "b",
     }));
     let call = agent.call("read_console", json!({}));
-    let execute = first.expect("execute"); // The probe is answered on the way.
+    let execute = first.expect("execute"); // `expect` answers the probe.
     first.answer_console(&execute, "mine");
     agent.outcome(call).unwrap();
     let pong = std::thread::spawn(move || {
@@ -163,7 +163,7 @@ fn frames_that_are_not_understood_are_answered_and_the_session_goes_on() {
     assert_eq!(plugin.expect("error")["error"]["code"], "ERR_INVALID_REQUEST");
     plugin.say(json!({ "type": "shrug" }));
     assert_eq!(plugin.expect("error")["error"]["code"], "ERR_UNKNOWN_COMMAND");
-    // Also if many come at once, and with a call in flight.
+    // Even if many arrive at once while a call runs.
     let call = agent.call("read_console", json!({}));
     let execute = plugin.expect("execute");
     for _ in 0..500 {

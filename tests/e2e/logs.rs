@@ -1,4 +1,4 @@
-//! The log: on stderr alone, one line per transition, safe to read and never in the way.
+//! The log: only on stderr, one line per transition, safe for a terminal. It never blocks the server.
 
 use harness::agent::StdioAgent;
 use harness::server::Server;
@@ -64,7 +64,7 @@ fn a_flood_from_a_peer_is_cut() {
     plugin.expect_close();
     server.assert_ends_cleanly();
     let log = server.whole_log();
-    assert!(log.len() < 4_000, "{} lines", log.len()); // Of ten thousand.
+    assert!(log.len() < 4_000, "{} lines", log.len()); // Without the limit: ten thousand.
     assert!(log.iter().any(|line| line.contains("lines were left out")));
 }
 

@@ -1,5 +1,5 @@
-//! The server as its users meet it: real processes, real sockets, a plugin that keeps its own books.
-//! What is about timing is shown by the scripts of the core; here it is shown that the wires are there.
+//! The server as its users see it: real processes, real sockets, a plugin that notes what it runs. The
+//! scripts of the core test the timing; these tests show that all parts are connected.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,11 +1,10 @@
-//! A plugin that a test drives frame by frame over a real WebSocket. It keeps its own books of what
-//! it was asked to execute.
+//! A plugin that a test drives frame by frame over a real WebSocket. It notes what it was asked to run.
 
 use std::net::TcpStream;
 use std::time::Instant;
 
 use coordination::TOOLS;
-use harness::server::PATIENCE;
+use harness::server::TIMEOUT;
 use serde_json::{Value, json};
 use tungstenite::protocol::frame::coding::CloseCode;
 use tungstenite::{Error, Message, WebSocket};
@@ -20,7 +19,7 @@ impl Plugin {
     /// A socket without a hello.
     pub(crate) fn pending(port: u16) -> Self {
         let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
         let url = format!("ws://127.0.0.1:{port}/unity");
         let (socket, _) = tungstenite::client(url, stream).unwrap();
         Self { socket, executed: Vec::new() }
@@ -30,7 +29,7 @@ impl Plugin {
         Self::hello(port, json!({ "state": "ready" }))
     }
 
-    /// Says hello with these fields and waits until it is accepted.
+    /// Sends a hello with these fields and waits until the server accepts it.
     pub(crate) fn hello(port: u16, fields: Value) -> Self {
         let mut plugin = Self::pending(port);
         let mut hello = json!({ "type": "hello", "plugin_version": env!("CARGO_PKG_VERSION") });
@@ -51,9 +50,9 @@ impl Plugin {
         self.say(json!({ "type": "editor_status", "state": state, "seq": seq }));
     }
 
-    /// The next frame that is not a ping, which is answered.
+    /// The next frame that is not a ping. Answers pings.
     pub(crate) fn next(&mut self) -> Value {
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + TIMEOUT;
         while Instant::now() < until {
             let message = self.socket.read().unwrap();
             let Message::Text(text) = message else { panic!("{message:?}") };
@@ -101,7 +100,7 @@ impl Plugin {
         self.say(status);
     }
 
-    /// The code the server closes with. Frames before it are of no interest.
+    /// Waits for the close of the server and returns its code. Ignores the frames before it.
     pub(crate) fn expect_close(&mut self) -> u16 {
         loop {
             match self.socket.read() {
@@ -116,7 +115,7 @@ impl Plugin {
         }
     }
 
-    /// Closes as a plugin does, and sees the server's answer.
+    /// Closes the socket and waits for the answer of the server.
     pub(crate) fn close(mut self) {
         self.socket.close(None).unwrap();
         let frame = loop {

@@ -1,4 +1,4 @@
-//! A second start: the port is held by another unity-mcp, or by a stranger.
+//! A second start: another unity-mcp, or another program, holds the port.
 
 use std::net::TcpListener;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::plugin::{Plugin, console};
 
 fn second(port: u16) -> (Server, StdioAgent) {
-    // A busy machine may take long to bring the plugin over.
+    // On a busy machine the plugin may take long to reconnect.
     let flags = ["--stdio", "--request-reconnect-wait-ms", "15000", "--port", &port.to_string()];
     let mut server = Server::start_with(&flags, |_| {});
     let agent = StdioAgent::new(&mut server);
@@ -34,7 +34,7 @@ fn a_second_start_relays_its_agent_to_the_first_and_takes_over_when_that_ends() 
     let error = agent.run("get_job_status", json!({ "job_id": "job-x-1" })).unwrap_err();
     assert_eq!(brief(&error), "ERR_JOB_NOT_FOUND not_executed");
 
-    // Progress and cancel reach through.
+    // The relay passes on progress and cancel.
     plugin.status("compiling", 1);
     agent.wait_for("editor_state", "compiling");
     let call = agent.call_with_progress("read_console", json!({}));
@@ -45,7 +45,7 @@ fn a_second_start_relays_its_agent_to_the_first_and_takes_over_when_that_ends() 
     plugin.status("ready", 2);
     agent.wait_for("editor_state", "ready");
 
-    // The first one dies with a call of ours: nobody can say whether it ran.
+    // The first server dies during a call: the relay cannot know whether it ran.
     let call = agent.call("read_console", json!({}));
     plugin.expect("execute");
     first.process.kill().unwrap();
@@ -53,7 +53,7 @@ fn a_second_start_relays_its_agent_to_the_first_and_takes_over_when_that_ends() 
     assert_eq!(brief(&error), "ERR_UNITY_DISCONNECTED unknown");
     assert_eq!(plugin.executed.len(), 2);
 
-    // A call that comes now waits for Unity to find the new server.
+    // The next call waits until Unity connects to the new server.
     let call = agent.call("read_console", json!({}));
     assert_eq!(server.port(), port);
     let mut plugin = Plugin::ready(port);
@@ -103,9 +103,9 @@ fn a_holder_that_takes_no_more_calls_is_not_taken_for_one_that_has_gone() {
     while http.call("get_editor_state", &json!({})).read().status == 200 {
         busy.push(http.call("run_tests", &json!({ "wait_ms": 60_000 })));
         accept_next_job(&mut plugin);
-        assert!(busy.len() < 200, "there is no end to it");
+        assert!(busy.len() < 200, "the holder accepts calls without a limit");
     }
-    // The job is known there, and must not be called unknown here.
+    // The holder knows the job, so the relay must not call it unknown.
     let error = agent.run("get_job_status", json!({ "job_id": job })).unwrap_err();
     assert_eq!(brief(&error), "ERR_QUEUE_FULL not_executed");
     drop(busy);

@@ -1,4 +1,4 @@
-//! However it ends, it ends in time, and everybody is told the truth.
+//! The server ends in time in every situation, and every call gets a true answer.
 
 use harness::agent::{HttpAgent, StdioAgent, brief, outcome};
 use harness::server::Server;
@@ -19,10 +19,10 @@ fn busy() -> (Server, StdioAgent, Plugin, [u64; 2]) {
 }
 
 #[cfg(unix)]
-fn assert_both_told(answers: &[Value], [running, queued]: [u64; 2]) {
+fn assert_both_answered(answers: &[Value], [running, queued]: [u64; 2]) {
     let of = |id: u64| answers.iter().find(|answer| answer["id"] == id).unwrap();
-    let told = [running, queued].map(|id| brief(&outcome(of(id)).unwrap_err()));
-    assert_eq!(told, ["ERR_UNITY_DISCONNECTED unknown", "ERR_EDITOR_NOT_READY not_executed"]);
+    let errors = [running, queued].map(|id| brief(&outcome(of(id)).unwrap_err()));
+    assert_eq!(errors, ["ERR_UNITY_DISCONNECTED unknown", "ERR_EDITOR_NOT_READY not_executed"]);
     assert_eq!(answers.len(), 2);
 }
 
@@ -36,7 +36,7 @@ fn the_end_of_stdin_ends_it_with_calls_in_flight() {
     server.assert_ends_cleanly();
     let error = outcome(&over_http.read().answer()).unwrap_err();
     assert_eq!(brief(&error), "ERR_EDITOR_NOT_READY not_executed");
-    // Who has left is not answered: clients of the Python SDK 1.x fail at answers after their end.
+    // No answers after the end of stdin: the Python SDK 1.x fails if it gets one.
     assert_eq!(agent.rest(), Vec::<Value>::new());
     let log = server.whole_log().join("\n");
     assert!(
@@ -79,12 +79,12 @@ fn a_signal_ends_it_with_calls_in_flight() {
         server.signal(signal);
         assert_eq!(plugin.expect_close(), 1001);
         server.assert_ends_cleanly();
-        assert_both_told(&agent.rest(), calls);
+        assert_both_answered(&agent.rest(), calls);
         let error = outcome(&over_http.read().answer()).unwrap_err();
         assert_eq!(brief(&error), "ERR_EDITOR_NOT_READY not_executed");
     }
 
-    // A relay does not know how the call it passed on will end.
+    // A relay does not know how a call ends that it has passed on.
     let mut first = Server::start(&[]);
     let mut plugin = Plugin::ready(first.port());
     let port = first.port().to_string();
@@ -104,8 +104,8 @@ fn a_signal_ends_it_with_calls_in_flight() {
 fn it_ends_also_if_the_plugin_does_not_close() {
     let (mut server, mut agent, plugin, calls) = busy();
     server.signal("-TERM");
-    server.assert_ends_cleanly(); // The plugin reads nothing meanwhile.
-    assert_both_told(&agent.rest(), calls);
+    server.assert_ends_cleanly(); // The plugin does not read.
+    assert_both_answered(&agent.rest(), calls);
     drop(plugin);
 }
 
@@ -115,7 +115,7 @@ fn a_closed_stdout_ends_it() {
     let mut plugin = Plugin::ready(server.port());
     drop(server.process.stdout.take());
     if !cfg!(target_os = "linux") {
-        // Elsewhere it is noticed when something is to be written.
+        // Other systems report it only at the next write.
         use std::io::Write as _;
         let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
         writeln!(server.process.stdin.as_ref().unwrap(), "{ping}").unwrap();
@@ -128,29 +128,29 @@ fn a_closed_stdout_ends_it() {
 #[cfg(unix)]
 fn the_death_of_the_parent_ends_it_though_stdin_stays_open() {
     use std::process::{Command, Stdio};
-    // The shell is the parent; stdin and stderr of the server are ours and stay open.
+    // The shell is the parent. The test holds stdin and stderr of the server open.
     let script = "exec 3<&0; \"$0\" --stdio --port 0 <&3 & wait";
     let mut shell = Command::new("sh");
     shell.args(["-c", script]).arg(harness::server::program());
     shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut shell = shell.spawn().unwrap();
     let log = harness::server::lines(shell.stderr.take());
-    assert!(log.recv_timeout(harness::server::PATIENCE).unwrap().contains("listening"));
+    assert!(log.recv_timeout(harness::server::TIMEOUT).unwrap().contains("listening"));
     shell.kill().unwrap();
     shell.wait().unwrap();
     let began = std::time::Instant::now();
-    while log.recv_timeout(harness::server::PATIENCE).is_ok() {}
+    while log.recv_timeout(harness::server::TIMEOUT).is_ok() {}
     assert!(began.elapsed() < harness::server::END_MAX, "{:?}", began.elapsed());
 }
 
 #[test]
 fn it_ends_in_every_other_phase() {
-    // Nothing was said.
+    // Before the first message.
     let mut server = Server::start(&["--stdio"]);
     StdioAgent::silent(&mut server).close_stdin();
     server.assert_ends_cleanly();
 
-    // Nobody is there but the agent; its call waits.
+    // Without Unity, while a call waits.
     let mut server = Server::start(&["--stdio"]);
     let mut agent = StdioAgent::new(&mut server);
     agent.call("read_console", json!({}));
@@ -158,7 +158,7 @@ fn it_ends_in_every_other_phase() {
     agent.close_stdin();
     server.assert_ends_cleanly();
 
-    // A socket without a hello, and an Editor with a job that is waited for.
+    // With a socket that has sent no hello, and a call that waits for a job.
     let mut server = Server::start(&["--stdio"]);
     let mut agent = StdioAgent::new(&mut server);
     let mut plugin = Plugin::ready(server.port());
@@ -195,7 +195,7 @@ fn an_agent_that_does_not_read_is_not_read_from() {
                 written.store(id, Ordering::Relaxed);
             }
         });
-        // It has stopped reading when nothing could be written for a while.
+        // The server has stopped reading when writes make no progress.
         let mut last = u64::MAX;
         while last != written.load(Ordering::Relaxed) {
             last = written.load(Ordering::Relaxed);
@@ -207,7 +207,7 @@ fn an_agent_that_does_not_read_is_not_read_from() {
         let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
         let peak: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
         assert!(peak < 48 * 1024, "{peak} kB at the peak");
-        // When it reads again, everything is answered.
+        // When the agent reads again, every request is answered.
         let answers = BufReader::new(stdout).lines().skip(1).take(REQUESTS as usize);
         let id = |line: String| serde_json::from_str::<Value>(&line).unwrap()["id"].as_u64();
         let mut ids: Vec<u64> = answers.map(|line| id(line.unwrap()).unwrap()).collect();
@@ -215,7 +215,7 @@ fn an_agent_that_does_not_read_is_not_read_from() {
         assert!(ids.into_iter().eq(0..REQUESTS));
     });
 
-    // That it leaves is noticed though it never reads.
+    // The server notices that the agent has left, even if it never reads.
     let mut server = Server::start(&["--stdio"]);
     let mut stdin = server.process.stdin.take().unwrap();
     writeln!(stdin, "{first}").unwrap();

@@ -1,4 +1,4 @@
-//! Test runs as tasks of 2026-07-28, and what a server of tools alone says to everything else.
+//! Test runs as tasks of the revision 2026-07-28, and methods that a server with only tools does not have.
 
 use harness::agent::{HttpAgent, StdioAgent, modern, outcome};
 use harness::server::Server;
@@ -8,7 +8,7 @@ use crate::plugin::Plugin;
 
 const TASKS: &str = "io.modelcontextprotocol/tasks";
 
-/// The parameters of a request of a client that knows tasks.
+/// The parameters of a request of a client that supports tasks.
 fn declaring(params: Value) -> Value {
     let mut params = modern(params);
     params["_meta"]["io.modelcontextprotocol/clientCapabilities"] =
@@ -20,7 +20,7 @@ fn about(task: &Value) -> Value {
     declaring(json!({ "taskId": task }))
 }
 
-/// From the start to the result, by whatever way requests go.
+/// A task from its start to its result, over either transport.
 fn follow_a_task(mut request: impl FnMut(&str, Value) -> Value, plugin: &mut Plugin) {
     let run = json!({ "name": "run_tests", "arguments": {} });
     let created = request("tools/call", declaring(run.clone()))["result"].clone();
@@ -42,11 +42,11 @@ fn follow_a_task(mut request: impl FnMut(&str, Value) -> Value, plugin: &mut Plu
             break shown;
         }
     };
-    assert_eq!(shown["status"], "completed", "tests that failed are a result");
-    let told = outcome(&shown).unwrap();
-    assert_eq!((&told["job_id"], &told["state"]), (task, &json!("failed")));
+    assert_eq!(shown["status"], "completed", "failed tests are a result");
+    let job = outcome(&shown).unwrap();
+    assert_eq!((&job["job_id"], &job["state"]), (task, &json!("failed")));
     let status = json!({ "name": "get_job_status", "arguments": { "job_id": task } });
-    assert_eq!(outcome(&request("tools/call", declaring(status))).unwrap(), told);
+    assert_eq!(outcome(&request("tools/call", declaring(status))).unwrap(), job);
 
     let acknowledged = request("tasks/cancel", about(task))["result"].clone();
     assert_eq!(acknowledged["resultType"], "complete", "{acknowledged}");
@@ -55,7 +55,7 @@ fn follow_a_task(mut request: impl FnMut(&str, Value) -> Value, plugin: &mut Plu
     assert_eq!(unknown["error"]["data"]["code"], "ERR_JOB_NOT_FOUND");
 
     let plain = outcome(&request("tools/call", modern(run))).unwrap();
-    assert_eq!(plain["state"], "queued", "who declares nothing gets a plain job");
+    assert_eq!(plain["state"], "queued", "a client without tasks gets a job");
 }
 
 #[test]

@@ -163,13 +163,13 @@ fn bad_calls_are_told_apart_from_bad_mcp() {
         assert_eq!(answer["error"]["code"], code, "{answer}");
         assert_eq!(answer["error"]["data"]["code"], data, "{answer}");
     }
-    // What cannot be answered by its id is complained about without one.
+    // A line without a usable id gets an error without an id.
     for line in ["nonsense", "[1]", "{\"jsonrpc\":\"2.0\",\"id\":{}}"] {
         agent.write_raw(&format!("{line}\n"));
         let complaint = agent.next_message().unwrap();
         assert!(complaint["error"]["code"].is_i64() && complaint.get("id").is_none());
     }
-    // A second request under an id in use does not take the answer of the first.
+    // A second request with an id in use is rejected; the first gets its answer.
     let call = agent.call("read_console", json!({}));
     let execute = plugin.expect("execute");
     let params = json!({ "name": "get_editor_state" });
@@ -177,7 +177,7 @@ fn bad_calls_are_told_apart_from_bad_mcp() {
     assert_eq!(agent.next_message().unwrap()["error"]["code"], -32600);
     plugin.answer_console(&execute, "first");
     assert_eq!(agent.outcome(call), Ok(console("first")));
-    // Nor does one under the id of a cancelled request get what is left of that.
+    // So is one with the id of a cancelled request that still runs.
     let call = agent.call("read_console", json!({}));
     plugin.expect("execute");
     agent.cancel(call);
@@ -207,7 +207,7 @@ fn every_revision_is_served_over_both_transports() {
     for version in LEGACY {
         let mut server = Server::start(&["--stdio"]);
         let mut agent = StdioAgent::silent(&mut server);
-        // Some clients say something before they begin.
+        // Some clients send messages before `initialize`.
         agent.write(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
         assert_eq!(agent.request("ping", json!({}))["result"], json!({}));
         agent.write(&json!({ "jsonrpc": "2.0", "method": "notifications/roots/list_changed" }));
@@ -268,7 +268,7 @@ fn progress_is_reported_while_a_call_waits_and_ends_with_its_answer() {
     let params = json!({ "name": "read_console", "_meta": { "progressToken": 7 } });
     while agent.run("get_editor_state", &json!({})).unwrap()["editor_state"] != "compiling" {}
     let mut call = agent.send("2025-11-25", "tools/call", &params);
-    call.wait_for_bytes(); // The head of a stream comes with its first report.
+    call.wait_for_bytes(); // The head of a stream arrives with its first report.
     plugin.status("ready", 2);
     let execute = plugin.expect("execute");
     plugin.answer_console(&execute, "x");
@@ -308,7 +308,7 @@ fn a_cancelled_call_is_never_sent_and_never_answered() {
 fn answers_go_to_the_agent_that_asked() {
     let (mut server, mut stdio, mut plugin) = stdio();
     let http = HttpAgent { port: server.port() };
-    // The same JSON-RPC ids everywhere; told apart by what was asked.
+    // Both agents use the same JSON-RPC ids. The arguments show which answer belongs to which.
     let over_stdio: Vec<u64> = (0..4)
         .map(|n| stdio.call("read_console", json!({ "contains": format!("stdio {n}") })))
         .collect();

@@ -46,7 +46,7 @@ fn it_compiles_and_reloads_as_told() {
         let reloading = mock.wait_for(|passing| passing["to_server"]["state"] == "reloading");
         mock.shows("disconnected");
         let hello = mock.sends("hello");
-        // To the millisecond it is shown by the tests of the library.
+        // The tests of the library check the exact times.
         assert!(ms(&reloading) - ms(&compiling) >= 50, "{compiling} {reloading}");
         assert!(ms(&hello) - ms(&reloading) >= 100, "{hello} {reloading}");
     }
@@ -64,7 +64,7 @@ fn pongs_are_late_or_missing() {
     assert!(ms(&mock.sends("pong")) - ms(&ping) >= 125);
     let server = ["--heartbeat-interval-ms", "100", "--heartbeat-timeout-ms", "100"];
     let (_server, _agent, mut mock) = connected(&server, &["--no-pong"]);
-    mock.shows("disconnected"); // The server takes it for dead.
+    mock.shows("disconnected"); // The server drops it.
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn names_seed_and_tools_are_what_it_says_of_itself() {
     assert!(hello["to_server"].get("editor_instance_id").is_none(), "{hello}");
     drop(mock);
     let (_server, agent, _mock) = connected(&[], &["--tools", "run_tests"]);
-    // What it offers is known when the next thing is.
+    // The capability may arrive after the first calls.
     let error = loop {
         match agent.run("read_console", &json!({})) {
             Err(error) => break error,
@@ -165,7 +165,7 @@ fn without_a_server_it_says_so_and_tries_as_often_as_told() {
         let parts = ["refused".to_owned(), format!("--port {port}")];
         assert!(parts.iter().all(|part| complaint.contains(part)), "{complaint}");
     }
-    // By default it goes on, and finds a server that comes later, and the next.
+    // By default it keeps trying: it finds a server that starts later, and the next one.
     let mut mock = Mock::start(port, &[]);
     mock.shows("no_connection");
     for _ in 0..2 {
@@ -227,14 +227,14 @@ fn a_server_that_requires_a_token_is_shown_the_one_of_this_user() {
 
     let mut mock = Mock::run_with(&["--json", "--port", &port.to_string()], with_file);
     mock.wait_for(|passing| passing["from_server"]["type"] == "capability");
-    // A second server of this user finds the token too, and relays its agent with it.
+    // A second server of this user reads the token too, and relays calls with it.
     let flags = ["--stdio", "--port", &port.to_string()];
     let mut second = Server::start_with(&flags, with_file);
     let mut agent = StdioAgent::new(&mut second);
     second.wait_for_line("calls are relayed");
     let console = agent.run("read_console", json!({ "max_entries": 1 })).unwrap();
     assert_eq!(console["entries"][0]["message"], "Autosave done");
-    // Without the token it cannot, and says so.
+    // Without the token it cannot relay, and says why.
     let mut third = Server::start_with(&flags, |command| {
         command.env("UNITY_MCP_TOKEN_FILE", scratch.0.join("none"));
     });

@@ -1,5 +1,4 @@
-//! The mock as its users meet it: the real program against the real server, flag by flag and word by
-//! word.
+//! The mock as its users see it: the real program against the real server, flag by flag and word by word.
 
 #![expect(
     clippy::unwrap_used,

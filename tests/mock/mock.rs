@@ -6,7 +6,7 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use harness::agent::HttpAgent;
-use harness::server::{PATIENCE, Server, binary, lines};
+use harness::server::{Server, TIMEOUT, binary, lines};
 use serde_json::Value;
 
 pub(crate) struct Mock {
@@ -24,7 +24,7 @@ impl Mock {
     }
 
     pub(crate) fn run(flags: &[&str]) -> Self {
-        // The token of whoever runs the tests is no business of theirs.
+        // The tests must not use the token of the person who runs them.
         Self::run_with(flags, |command| {
             command.env("UNITY_MCP_TOKEN_FILE", "/nowhere");
         })
@@ -48,16 +48,16 @@ impl Mock {
         self.stdin.as_mut().unwrap().write_all(bytes).unwrap();
     }
 
-    /// The next line of stdout, `None` when it is closed.
+    /// The next line of stdout; `None` if stdout is closed.
     pub(crate) fn line(&mut self) -> Option<String> {
-        match self.stdout.recv_timeout(PATIENCE) {
+        match self.stdout.recv_timeout(TIMEOUT) {
             Ok(line) => Some(line),
             Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => None,
             Err(std::sync::mpsc::RecvTimeoutError::Timeout) => panic!("nothing was shown"),
         }
     }
 
-    /// The next thing that passes and is as wanted.
+    /// Waits for a line that fits.
     pub(crate) fn wait_for(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {
         loop {
             let line =
@@ -69,7 +69,7 @@ impl Mock {
         }
     }
 
-    /// The next frame of this type that it sends.
+    /// Waits until it sends a frame of this type.
     pub(crate) fn sends(&mut self, kind: &str) -> Value {
         self.wait_for(|passing| passing["to_server"]["type"] == kind)
     }
@@ -79,7 +79,7 @@ impl Mock {
     }
 
     pub(crate) fn complaint(&mut self) -> String {
-        self.stderr.recv_timeout(PATIENCE).unwrap_or_default()
+        self.stderr.recv_timeout(TIMEOUT).unwrap_or_default()
     }
 
     pub(crate) fn end(&mut self) -> ExitStatus {
@@ -88,21 +88,21 @@ impl Mock {
             if let Some(status) = self.process.try_wait().unwrap() {
                 return status;
             }
-            assert!(began.elapsed() < PATIENCE, "the mock does not end");
-            std::thread::sleep(Duration::from_millis(5)); // A process has no channel to wait on.
+            assert!(began.elapsed() < TIMEOUT, "the mock does not end");
+            std::thread::sleep(Duration::from_millis(5)); // The standard library cannot wait for a process with a timeout.
         }
     }
 }
 
 impl Drop for Mock {
     fn drop(&mut self) {
-        // It may have ended already.
+        // Killing fails if it has ended.
         self.process.kill().unwrap_or_default();
         self.process.wait().unwrap();
     }
 }
 
-/// A server and a mock that is connected with it.
+/// A server and a mock that is connected to it.
 pub(crate) fn connected(server_flags: &[&str], mock_flags: &[&str]) -> (Server, HttpAgent, Mock) {
     let mut server = Server::start(server_flags);
     let port = server.port();

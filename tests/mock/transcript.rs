@@ -1,5 +1,5 @@
-//! What an agent sees in ten calls, recorded into docs/USING.md. A run must come to the same as the record,
-//! but for names and times; `BLESS=1` records anew.
+//! Ten calls of an agent, recorded in docs/USING.md. A run must give the same text as the record, apart from
+//! names and times. `BLESS=1` records it again.
 
 use std::path::Path;
 
@@ -26,7 +26,7 @@ impl Recorder {
         self.agent.call_with_progress(tool, arguments)
     }
 
-    /// The answer, with the first of the reports that came before it.
+    /// Notes the answer, and the first progress report before it.
     fn end(&mut self, id: u64) -> Value {
         let answer = self.agent.outcome(id).unwrap();
         if let Some(report) = self.agent.notifications.first() {
@@ -55,7 +55,7 @@ fn ten_calls_come_to_what_docs_using_md_shows() {
         recorder.call("read_console", json!({ "types": of_errors, "stack_traces": false }));
     let job = recorder.call("run_tests", json!({ "mode": "edit" }));
     let job = json!({ "job_id": job["job_id"] });
-    // Unity has it: a reload before that would lose it.
+    // Wait until Unity has the job: an earlier reload would lose it.
     while watcher.run("get_job_status", &job).unwrap()["progress"].is_null() {}
 
     recorder.note(
@@ -70,7 +70,7 @@ fn ten_calls_come_to_what_docs_using_md_shows() {
     recorder.note("The agent has mended what the failures say, and runs one of those tests alone.");
     unity.type_line("tests pass");
     unity.type_line("status");
-    // It has done one when it says the other.
+    // The mock handles words in order, so this answer shows that the first word is done.
     unity.wait_for(|passing| passing["tell"].to_string().contains("console entries"));
     recorder.call("run_tests", json!({ "filter": "PlayerTests.Jumps", "wait_ms": 30000 }));
     recorder.call("read_console", json!({ "types": of_errors, "since": console["cursor"] }));
@@ -110,14 +110,14 @@ fn compare(run: &str) {
     );
 }
 
-/// Without the names of jobs and the times, which differ from run to run.
+/// Hides job ids and times, which differ from run to run.
 fn masked(text: &str) -> String {
     let masked = mask(text, "job-", |sign| sign.is_ascii_alphanumeric());
     let masked = mask(&masked, "_seq\":", |sign| sign.is_ascii_digit());
     masked.lines().map(without_time).collect::<Vec<_>>().join("\n")
 }
 
-/// What follows `after`, as far as it fits.
+/// Replaces what follows `after`, as far as it fits, by `*`.
 fn mask(text: &str, after: &str, fits: impl Fn(char) -> bool) -> String {
     let mut parts = text.split(after);
     let mut masked = parts.next().unwrap_or_default().to_owned();
@@ -129,7 +129,7 @@ fn mask(text: &str, after: &str, fits: impl Fn(char) -> bool) -> String {
     masked
 }
 
-/// `~ waiting: Unity is compiling, 0.5 s so far` without its time; how many tests are done by then differs too.
+/// Cuts the time from `~ waiting: Unity is compiling, 0.5 s so far`, and the text from reports about tests.
 fn without_time(line: &str) -> String {
     if line.starts_with("~ ") && !line.starts_with("~ waiting") {
         return "~ …".to_owned();

@@ -49,7 +49,7 @@ fn a_stuck_editor_is_typed() {
         let error = agent.run("read_console", &json!({})).unwrap_err();
         assert_eq!(brief(&error), "ERR_EDITOR_NOT_READY not_executed");
         mock.type_line(end);
-        mock.sends("result"); // The late answer frees the lane.
+        mock.sends("result"); // The late answer lets the next call run.
         while agent.run("get_editor_state", &json!({})).unwrap()["running"].is_object() {}
         agent.run("read_console", &json!({})).unwrap();
     }
@@ -109,7 +109,7 @@ fn answers_are_spoilt_by_a_word() {
         mock.wait_for(|passing| passing["tell"].to_string().contains("console entries"));
         let error = agent.run("read_console", &json!({ "timeout_ms": 300 })).unwrap_err();
         assert_eq!(brief(&error), code, "{how}");
-        // A fresh session: what is late or missing does not matter any more.
+        // A new session: late or missing answers of the old one do not matter.
         mock.type_line("restart 10ms");
         mock.wait_for(|passing| passing["from_server"]["type"] == "capability");
     }

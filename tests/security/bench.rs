@@ -1,4 +1,4 @@
-//! A server with a plugin that answers, and what is looked at when an attack is over.
+//! A server with a plugin that answers, and the checks after an attack.
 
 use std::fmt::Write as _;
 use std::io::{Read, Write};
@@ -9,11 +9,11 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use harness::agent::{HttpAgent, StdioAgent};
-use harness::server::{PATIENCE, Server};
+use harness::server::{Server, TIMEOUT};
 use serde_json::{Value, json};
 use tungstenite::{Message, WebSocket};
 
-/// Signs that change how others are shown, or that are not seen. They stand in what attacks say.
+/// Characters that hide text or change how the text around them is shown. Attacks use them.
 pub(crate) const ODD: [char; 19] = [
     '\u{ad}',
     '\u{34f}',
@@ -36,13 +36,13 @@ pub(crate) const ODD: [char; 19] = [
     '\u{e0100}',
 ];
 
-/// What an attack may take beyond what the program had at its start.
+/// The memory in KiB that an attack may take, above the start.
 const MEMORY_MAX_KIB: u64 = 64 * 1024;
-/// And what of that it may keep for the next one.
+/// The memory in KiB that the server may keep after an attack, above the start.
 const KEPT_MAX_KIB: u64 = 12 * 1024;
-/// How long a call may take when the attack is over.
+/// How long a call may take after the attack.
 const CALL_MAX: Duration = Duration::from_secs(1);
-/// How long descriptors may take to come back: a connection that is not read is given up after 30 seconds.
+/// How long the server may take to close descriptors. It drops a connection that does not read after 30 seconds.
 const BACK_MAX: Duration = Duration::from_secs(40);
 
 pub(crate) struct Bench {
@@ -50,7 +50,7 @@ pub(crate) struct Bench {
     pub(crate) port: u16,
     pub(crate) agent: Option<StdioAgent>,
     editor: Option<Editor>,
-    /// More lines than an attack may have written.
+    /// The most log lines that an attack may cause.
     pub(crate) log_lines_max: usize,
     memory: Option<u64>,
     descriptors: Option<usize>,
@@ -85,19 +85,19 @@ impl Bench {
         self.editor = Some(Editor::start(self.port));
     }
 
-    /// The Editor leaves, so that its place is free.
+    /// Disconnects the Editor, so that another one can connect.
     pub(crate) fn end_editor(&mut self) {
         drop(self.editor.take());
     }
 
     pub(crate) fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        stream.set_write_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
+        stream.set_write_timeout(Some(TIMEOUT)).unwrap();
         stream
     }
 
-    /// One of which the kernel keeps as little as it can: what is not read stays in the server.
+    /// A socket with the smallest kernel buffers: what the peer does not read stays in the server.
     pub(crate) fn connect_narrowly(&self) -> TcpStream {
         let socket =
             socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
@@ -105,32 +105,32 @@ impl Bench {
         #[cfg(target_os = "linux")]
         socket.set_tcp_mss(200).unwrap();
         socket.connect(&std::net::SocketAddr::from(([127, 0, 0, 1], self.port)).into()).unwrap();
-        socket.set_read_timeout(Some(PATIENCE)).unwrap();
-        socket.set_write_timeout(Some(PATIENCE)).unwrap();
+        socket.set_read_timeout(Some(TIMEOUT)).unwrap();
+        socket.set_write_timeout(Some(TIMEOUT)).unwrap();
         socket.into()
     }
 
-    /// Sends bytes as they are; the status of the answer, 0 if the connection was closed without one.
+    /// Sends bytes as they are. Returns the status of the answer; 0 if the server closed without one.
     pub(crate) fn status_of(&self, request: &[u8]) -> u16 {
         let mut stream = self.connect();
-        // It may be refused before it has said everything.
+        // The server may reject it before everything is sent.
         stream.write_all(request).unwrap_or_default();
         status(&mut stream)
     }
 
-    /// One call that Unity answers; the time it took.
+    /// Makes one call that Unity answers. Returns how long it took.
     pub(crate) fn call(&mut self) -> Duration {
         let began = Instant::now();
         let http = HttpAgent { port: self.port };
         loop {
-            let told = http.run("read_console", &json!({ "max_entries": 1 }));
-            match told {
+            let outcome = http.run("read_console", &json!({ "max_entries": 1 }));
+            match outcome {
                 Ok(console) => {
                     assert_eq!(console["entries"][0]["message"], "all is well");
                     return began.elapsed();
                 }
-                // The Editor is on its way back.
-                Err(error) if began.elapsed() < PATIENCE => {
+                // The Editor is reconnecting.
+                Err(error) if began.elapsed() < TIMEOUT => {
                     assert_eq!(error["details"]["execution_guarantee"], "not_executed", "{error}");
                 }
                 Err(error) => panic!("{error}"),
@@ -138,7 +138,7 @@ impl Bench {
         }
     }
 
-    /// The attack is over: everything is as it was. How much memory it took at the most, and has still.
+    /// Checks the server after the attack. Returns the peak of its memory and what it keeps, in KiB above the start.
     pub(crate) fn finish(mut self) -> Option<(u64, u64)> {
         if self.editor.as_ref().is_none_or(|editor| editor.has_ended()) {
             self.start_editor();
@@ -161,7 +161,7 @@ impl Bench {
                     "{:?} descriptors of {descriptors}",
                     self.count_descriptors()
                 );
-                std::thread::sleep(Duration::from_millis(20)); // The kernel tells nobody.
+                std::thread::sleep(Duration::from_millis(20)); // The kernel does not notify.
             }
         }
         let kept =
@@ -169,9 +169,9 @@ impl Bench {
         assert!(kept.is_none_or(|kept| kept < KEPT_MAX_KIB), "{kept:?} KiB are still taken");
         self.end_editor();
         let mut agent = self.agent.take().unwrap();
-        agent.close_stdin(); // Which ends the server.
+        agent.close_stdin(); // This ends the server.
         self.server.wait_for_end();
-        assert_eq!(agent.rest(), Vec::<Value>::new(), "answers that nobody waits for");
+        assert_eq!(agent.rest(), Vec::<Value>::new(), "unexpected answers");
         let log = self.server.whole_log();
         assert!(log.len() <= self.log_lines_max, "{} lines", log.len());
         for line in log {
@@ -195,13 +195,13 @@ impl Bench {
     }
 }
 
-/// A line of what Linux says of a process, in KiB; nothing elsewhere.
+/// A value of /proc/PID/status in KiB. `None` on other systems.
 pub(crate) fn figure_of(server: &Server, name: &str) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{}/status", server.process.id())).ok()?;
     status.split(name).nth(1)?.split_whitespace().next()?.parse().ok()
 }
 
-/// The status line of an answer; 0 if there is none.
+/// The status of an answer; 0 if there is none.
 pub(crate) fn status(stream: &mut TcpStream) -> u16 {
     let mut head = String::new();
     let mut byte = [0];
@@ -214,7 +214,7 @@ pub(crate) fn status(stream: &mut TcpStream) -> u16 {
     head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0)
 }
 
-/// A plugin that answers everything, in a thread of its own.
+/// A plugin in a separate thread that answers every request.
 pub(crate) struct Editor {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -223,7 +223,7 @@ pub(crate) struct Editor {
 impl Editor {
     fn start(port: u16) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
-        let told = stop.clone();
+        let stopped = stop.clone();
         let mut socket = dial(port);
         say(
             &mut socket,
@@ -233,7 +233,7 @@ impl Editor {
         );
         socket.get_mut().set_read_timeout(Some(Duration::from_millis(20))).unwrap();
         let thread = std::thread::spawn(move || {
-            while !told.load(Ordering::Relaxed) {
+            while !stopped.load(Ordering::Relaxed) {
                 match socket.read() {
                     Ok(Message::Text(text)) => {
                         if let Some(answer) = answer(&serde_json::from_str(&text).unwrap()) {
@@ -286,8 +286,8 @@ pub(crate) type Socket = WebSocket<TcpStream>;
 
 pub(crate) fn dial(port: u16) -> Socket {
     let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
-    stream.set_write_timeout(Some(PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(TIMEOUT)).unwrap();
+    stream.set_write_timeout(Some(TIMEOUT)).unwrap();
     stream.set_nodelay(true).unwrap();
     tungstenite::client(format!("ws://127.0.0.1:{port}/unity"), stream).unwrap().0
 }
@@ -295,6 +295,6 @@ pub(crate) fn dial(port: u16) -> Socket {
 pub(crate) fn say(socket: &mut Socket, message: &Value) {
     let mut message = message.clone();
     message["protocol_version"] = json!(1);
-    // A server that has had enough does not listen any more.
+    // The server may have closed the socket.
     socket.send(Message::text(message.to_string())).unwrap_or_default();
 }

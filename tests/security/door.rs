@@ -1,4 +1,4 @@
-//! The HTTP door: what is refused before anything is processed, and how long a peer may hold it open.
+//! HTTP: what the server rejects before it processes anything, and how long a peer may hold a connection.
 
 use std::io::{Read, Write};
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use crate::{Attack, Case};
 const JSON: &str =
     "content-type: application/json\r\naccept: application/json, text/event-stream\r\n";
 
-/// A call of `get_editor_state` with these lines in its head.
+/// A call of `get_editor_state` with these header lines.
 fn post(path: &str, head: &str, port: u16) -> Vec<u8> {
     let body = json!({
         "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "get_editor_state" },
@@ -33,7 +33,7 @@ fn post_body(path: &str, head: &str, port: u16, body: &[u8]) -> Vec<u8> {
 
 const HOST: &str = "host: 127.0.0.1:PORT\r\n";
 
-/// Name, lines of the head, status.
+/// Name, header lines, status.
 const HEADS: &[(&str, &str, u16)] = &[
     ("the_own_name_is_let_in", "host: 127.0.0.1:PORT\r\n", 200),
     ("localhost_is_let_in", "host: localhost:PORT\r\n", 200),
@@ -232,10 +232,10 @@ pub(crate) fn cases() -> Vec<Case> {
         ("a_thousand_silent_connections", |bench| {
             let silent: Vec<_> = (0..1_000).map(|_| bench.connect()).collect();
             let took = bench.call();
-            assert!(took < Duration::from_secs(1), "{took:?} beside {} silent ones", silent.len());
+            assert!(took < Duration::from_secs(1), "{took:?} with {} silent ones", silent.len());
         }),
         ("answers_that_nobody_reads", |bench| {
-            // The list of tools, asked for again and again on one connection.
+            // Asks for the list of tools repeatedly on one connection.
             let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {} })
                 .to_string();
             let request = format!(
@@ -259,7 +259,7 @@ pub(crate) fn cases() -> Vec<Case> {
             let request = post_body("/mcp", HOST, bench.port, body.to_string().as_bytes());
             let mut streams: Vec<_> = (0..128).map(|_| bench.connect_narrowly()).collect();
             streams.iter_mut().for_each(|stream| stream.write_all(&request).unwrap());
-            // Until the server has begun with all that it takes at once.
+            // Wait until the server has started all answers that it makes at once.
             streams.iter().rev().take(60).for_each(|stream| assert!(stream.peek(&mut [0]).is_ok()));
             bench.agent.as_mut().unwrap().run("get_editor_state", json!({})).unwrap();
         }),
@@ -268,7 +268,7 @@ pub(crate) fn cases() -> Vec<Case> {
             let call = json!({ "name": "run_tests", "arguments": {} });
             let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call });
             let mut request = post_body("/mcp", HOST, bench.port, body.to_string().as_bytes());
-            request.push(b'G'); // As if another request began.
+            request.push(b'G'); // The start of another request.
             let streams: Vec<_> = (0..10)
                 .map(|_| {
                     let mut stream = bench.connect();
@@ -302,7 +302,7 @@ pub(crate) fn cases() -> Vec<Case> {
             stream.read_to_string(&mut answers).unwrap();
             let answers: Vec<&str> =
                 answers.split("HTTP/1.1 ").skip(1).map(|answer| &answer[..3]).collect();
-            assert_eq!(answers, ["200"], "what comes behind it is nobody's request");
+            assert_eq!(answers, ["200"], "the bytes after it are not a request");
         }),
         ("labels_that_are_too_long_to_be_said_again", |bench| {
             let long = "x".repeat(1_000_000);
@@ -322,7 +322,7 @@ pub(crate) fn cases() -> Vec<Case> {
                 bench.port
             );
             let mut streams: Vec<_> = (0..140).map(|_| bench.connect()).collect();
-            // The first of them have made room for the last.
+            // The server may have dropped the first ones.
             streams
                 .iter_mut()
                 .for_each(|stream| stream.write_all(head.as_bytes()).unwrap_or_default());

@@ -1,4 +1,4 @@
-//! WebSocket frames as no library would send them.
+//! WebSocket frames that no library would send.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::bench::Bench;
 use crate::{Attack, Case};
 
-/// A socket whose upgrade is done.
+/// A WebSocket after its upgrade.
 fn open(bench: &Bench) -> TcpStream {
     upgrade(bench, bench.connect())
 }
@@ -29,7 +29,7 @@ fn upgrade(bench: &Bench, mut stream: TcpStream) -> TcpStream {
     stream
 }
 
-/// A frame with a mask of zeros, so that its bytes are as they stand here.
+/// A frame with a mask of zeros, so that its payload stays readable.
 fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
     let mut frame = vec![first];
     match payload.len() {
@@ -48,7 +48,7 @@ fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// The code of the first close that comes, whatever comes before it; 0 if none does.
+/// The code of the first close frame; 0 if there is none.
 fn close_code(stream: &mut TcpStream) -> u16 {
     let mut head = [0; 2];
     while stream.read_exact(&mut head).is_ok() {
@@ -143,12 +143,12 @@ pub(crate) fn cases() -> Vec<Case> {
             assert_eq!(close_code(&mut stream), 1009);
         }),
         ("more_than_a_hello_before_the_hello", |bench| {
-            // It is heard no further, and closed because no hello came.
+            // The server stops reading, and closes the socket because no hello arrived.
             let mut stream = open(bench);
             stream.write_all(&frame(0x81, &vec![b' '; 200_000])).unwrap_or_default();
             assert_eq!(close_code(&mut stream), 1008);
             stream.write_all(&frame(0x88, b"")).unwrap();
-            assert_eq!(stream.read(&mut [0]).unwrap(), 0, "a proper end, and no reset");
+            assert_eq!(stream.read(&mut [0]).unwrap(), 0, "a clean end, not a reset");
         }),
         ("sockets_that_are_being_closed_do_not_take_the_editors_goodbye", |bench| {
             bench.end_editor();

@@ -1,4 +1,4 @@
-//! The upgrade of `/unity`, and sockets that hold a place.
+//! The upgrade of `/unity`, and sockets that stay silent.
 
 use std::io::{Read, Write};
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::bench::{Bench, dial, say};
 use crate::{Attack, Case};
 
-/// An upgrade with these lines more.
+/// An upgrade with these header lines added.
 fn upgrade(bench: &Bench, more: &str) -> u16 {
     let request = format!(
         "GET /unity HTTP/1.1\r\nhost: 127.0.0.1:{}\r\nconnection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n{more}\r\n",
@@ -17,7 +17,7 @@ fn upgrade(bench: &Bench, more: &str) -> u16 {
     bench.status_of(request.as_bytes())
 }
 
-/// Name, lines of the head, status.
+/// Name, header lines, status.
 const HEADS: &[(&str, &str, u16)] = &[
     ("a_plugin_is_let_in", "", 101),
     ("a_web_page", "origin: http://evil.com\r\n", 403),

@@ -1,8 +1,8 @@
-//! Nobody gets in, nothing brings it down: attacks on the running program with its default flags, over raw sockets
-//! where clients are too polite. After each of them the program lives, answers a call within a second, has given
-//! back what it took, and has written nothing into its log that a terminal would obey.
+//! Attacks on the running server with its default flags, over raw sockets where a client library would not send
+//! such bytes. After each attack the server still runs, answers a call within a second, has released its memory
+//! and descriptors, and has written no control characters to its log.
 //!
-//! `UNITY_MCP=path` names the program to attack; without it the one that cargo builds.
+//! `UNITY_MCP=path` names the program to attack. Without it, cargo builds one.
 
 #![expect(
     clippy::unwrap_used,
@@ -23,10 +23,10 @@ mod wire;
 use bench::Bench;
 use libtest_mimic::{Arguments, Failed, Trial};
 
-/// Without anything that it needs to know before.
+/// Name and attack.
 type Attack = (&'static str, fn(&mut Bench));
 
-/// An attack by its name.
+/// An attack with its name, as one test.
 struct Case {
     name: String,
     run: Box<dyn FnOnce(&mut Bench) + Send>,

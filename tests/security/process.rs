@@ -1,4 +1,4 @@
-//! The process: who may speak with it, what it says of its surroundings, how much it writes.
+//! The process: tokens, other users of the machine, other programs on the port, and the size of the log.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -16,12 +16,12 @@ use crate::{Attack, Case};
 
 const TOKEN_FILE: &str = "UNITY_MCP_TOKEN_FILE";
 
-/// Set for the process that takes a port as soon as it is free: this program, started by another user.
+/// Set for the process that takes a port as soon as it is free: this program, run by another user.
 pub(crate) const SQUAT: &str = "SQUAT_PORT";
-/// How long it looks at what it is sent.
+/// How long that process collects what it receives.
 const SQUAT_TIME: Duration = Duration::from_secs(3);
 
-/// Prints everything that it is sent.
+/// Takes the port and prints everything that it receives.
 pub(crate) fn squat(port: u16) {
     let began = Instant::now();
     let listener = loop {
@@ -45,7 +45,7 @@ pub(crate) fn squat(port: u16) {
     }
 }
 
-/// A program run by somebody else, for which it takes root, or sudo that asks for no password.
+/// Runs a program as another user. This needs root, or sudo without a password.
 #[cfg(target_os = "linux")]
 fn of_another_user(program: impl AsRef<std::ffi::OsStr>) -> Option<Command> {
     use std::os::unix::fs::MetadataExt as _;
@@ -63,14 +63,14 @@ fn of_another_user(program: impl AsRef<std::ffi::OsStr>) -> Option<Command> {
         command = Command::new("sudo");
         command.args(["-n", "-u", &format!("#{NOBODY}"), "env"]);
     } else {
-        eprintln!("NOT TRIED: nobody here can run a program as another user");
+        eprintln!("NOT TRIED: this user cannot run a program as another user");
         return None;
     }
     command.arg(program).current_dir("/").stdout(Stdio::piped());
     Some(command)
 }
 
-/// What the shell of another user gets, if there can be one.
+/// The output of a shell script that another user runs.
 #[cfg(target_os = "linux")]
 fn shell_of_another_user(script: &str) -> Option<String> {
     let mut shell = of_another_user("bash")?;
@@ -78,7 +78,7 @@ fn shell_of_another_user(script: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// The status of a call with this line in its head.
+/// The status of a call with this header line.
 fn call(port: u16, line: &str) -> u16 {
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "get_editor_state" } });
     let head = format!(
@@ -87,12 +87,12 @@ fn call(port: u16, line: &str) -> u16 {
     HttpAgent { port }.raw("POST /mcp HTTP/1.1", &head, &body.to_string()).status
 }
 
-/// A server that requires the token ends, and another user takes its port while agents are relayed to it. False
-/// if that user did not get it.
+/// A server that requires the token ends, and another user takes its port while a relay uses it. False if that
+/// user did not get the port.
 #[cfg(target_os = "linux")]
 fn let_another_user_take_the_port() -> bool {
     let scratch = Scratch::new("squatter");
-    // Where that user can run it.
+    // A copy that the other user can run.
     let (file, program) = (scratch.0.join("token"), scratch.0.join("squatter"));
     std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
     let squat =
@@ -128,7 +128,7 @@ pub(crate) fn cases() -> Vec<Case> {
     let cases: &[Attack] = &[
         ("the_other_loopback_that_is_taken_is_said_loudly", |_| {
             let other = TcpListener::bind("[::1]:0");
-            let Ok(other) = other else { return }; // A machine without version 6.
+            let Ok(other) = other else { return }; // A machine without IPv6.
             let port = other.local_addr().unwrap().port();
             let mut server = Server::start_with(&["--port", &port.to_string()], |_| {});
             let line = server.wait_for_line("[::1]");
@@ -193,15 +193,15 @@ pub(crate) fn cases() -> Vec<Case> {
             let port = bench.port;
             let body =
                 r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"run_tests"}}"#;
-            // The beginning of a second request hides that the connection is closed.
+            // The start of a second request hides that the connection is closed.
             let request = format!(
                 "POST /mcp HTTP/1.1\\r\\nhost: 127.0.0.1:{port}\\r\\ncontent-type: application/json\\r\\naccept: application/json, text/event-stream\\r\\ncontent-length: {}\\r\\n\\r\\n{body}GET / HTTP/1.1\\r\\n",
                 body.len()
             );
             let mut socket = session(bench, "ready");
-            bench.server.signal("-STOP"); // It looks when the other is gone.
+            bench.server.signal("-STOP"); // It handles the request after the other user has left.
             let said = shell_of_another_user(&format!(
-                "exec 3<>/dev/tcp/127.0.0.1/{port}; printf '{request}' >&3; exec 3>&-; sleep 0.3" // Then the kernel has forgotten whose it was.
+                "exec 3<>/dev/tcp/127.0.0.1/{port}; printf '{request}' >&3; exec 3>&-; sleep 0.3" // By then the kernel has forgotten the user of the socket.
             ));
             bench.server.signal("-CONT");
             if said.is_none() {
@@ -234,7 +234,7 @@ pub(crate) fn cases() -> Vec<Case> {
                 std::fs::symlink_metadata(format!("/proc/{pid}/fd/{number}")).is_ok()
             };
             for _ in 0..3 {
-                // One for the connection, and none for the list of whose it is.
+                // One descriptor for the connection, none for the list of socket owners.
                 limit((0..).filter(|number| !taken(number)).nth(1).unwrap());
                 let said = shell_of_another_user(&format!(
                     "exec 3<>/dev/tcp/127.0.0.1/{port}; printf 'GET /healthz HTTP/1.1\\r\\nhost: 127.0.0.1:{port}\\r\\n\\r\\n' >&3; timeout 2 cat <&3"
@@ -245,7 +245,7 @@ pub(crate) fn cases() -> Vec<Case> {
         }),
         #[cfg(target_os = "linux")]
         ("another_user_who_takes_the_port_is_shown_nothing", |_| {
-            // Sometimes the relay itself gets the port first.
+            // Sometimes the relay gets the port first.
             assert!((0..5).any(|_| let_another_user_take_the_port()));
         }),
         ("a_flood_of_refusals_does_not_fill_the_log", |bench| {

@@ -12,7 +12,7 @@ use crate::bench::{Bench, dial, figure_of, say};
 use crate::wire::{accept_job, large_job, next_but_status, session};
 use crate::{Attack, Case};
 
-/// What comes back for a line, with whatever came before it.
+/// The error code that the server answers to a line.
 fn complaint(bench: &mut Bench, line: &str) -> Value {
     let agent = bench.agent.as_mut().unwrap();
     agent.write_raw(line);
@@ -100,8 +100,11 @@ pub(crate) fn cases() -> Vec<Case> {
             let answers: Vec<String> =
                 calls.into_iter().map(|call| agent.answer(call).to_string()).collect();
             let refused = answers.iter().filter(|answer| answer.contains("ERR_QUEUE_FULL")).count();
-            let told = answers.iter().filter(|answer| answer.contains("running")).count();
-            assert!(refused > 1_000 && told > 0 && refused + told == 5_000, "{refused} {told}");
+            let answered = answers.iter().filter(|answer| answer.contains("running")).count();
+            assert!(
+                refused > 1_000 && answered > 0 && refused + answered == 5_000,
+                "{refused} {answered}"
+            );
         }),
         ("a_hundred_calls_that_wait_keep_no_cancel_out", |bench| {
             let mut socket = session(bench, "ready");
@@ -129,7 +132,7 @@ pub(crate) fn cases() -> Vec<Case> {
             let large = json!({ "name": "read_console", "_meta": { "junk": "x".repeat(900_000) } });
             let calls: Vec<u64> =
                 (0..60).map(|_| agent.send("tools/call", large.clone())).collect();
-            let (waiting, refused) = calls.split_at(4); // As many as there is room for.
+            let (waiting, refused) = calls.split_at(4); // The limit.
             for call in refused {
                 assert_eq!(agent.answer(*call)["error"]["data"]["code"], "ERR_QUEUE_FULL");
             }
@@ -167,7 +170,7 @@ pub(crate) fn cases() -> Vec<Case> {
     rows.chain(others.map(|(name, run)| Case::new(name, run))).collect()
 }
 
-/// An agent that says this again and again, each time with another id, and reads nothing.
+/// An agent that repeats this text, each time with another id, and does not read.
 fn unread(mut server: Server, text: String) {
     let port = server.port();
     let before = figure_of(&server, "VmRSS:");
@@ -175,7 +178,7 @@ fn unread(mut server: Server, text: String) {
     let (said, heard) = channel();
     std::thread::spawn(move || {
         for id in 0.. {
-            // Until the server has ended, or the test.
+            // Until the server or the test ends.
             if stdin.write_all(text.replace("ID", &id.to_string()).as_bytes()).is_err()
                 || said.send(()).is_err()
             {
@@ -183,7 +186,7 @@ fn unread(mut server: Server, text: String) {
             }
         }
     });
-    // Until no more of it is read. What is not read by then would have been read.
+    // Wait until the server has stopped reading.
     while heard.recv_timeout(Duration::from_secs(1)).is_ok() {}
     let more = figure_of(&server, "VmHWM:").zip(before).map(|(peak, before)| peak - before);
     eprintln!("unread answers: {more:?} KiB more at the most");

@@ -1,4 +1,4 @@
-//! What a hostile or broken plugin says, once it is let in.
+//! What a hostile or broken plugin sends after its hello.
 
 use std::io::Write as _;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use tungstenite::Message;
 use crate::bench::{Bench, ODD, Socket, dial, say};
 use crate::{Attack, Case};
 
-/// A session of our own in place of the Editor's.
+/// Replaces the Editor by a session of the test.
 pub(crate) fn session(bench: &mut Bench, state: &str) -> Socket {
     bench.end_editor();
     bench.agent.as_mut().unwrap().wait_for("connected", false);
@@ -33,7 +33,7 @@ pub(crate) fn next(socket: &mut Socket) -> Value {
     }
 }
 
-/// It is closed for a text that takes more than may be kept.
+/// Checks that the server closes the socket (1009) because the text needs too much memory.
 fn refuses_as_too_large(socket: &mut Socket, text: &str) {
     socket.send(Message::text(text)).unwrap();
     loop {
@@ -43,7 +43,7 @@ fn refuses_as_too_large(socket: &mut Socket, text: &str) {
     }
 }
 
-/// Accepts the next job; those before it are running.
+/// Accepts the next job, and reports all earlier jobs as running.
 pub(crate) fn accept_job(socket: &mut Socket) {
     let submitted = next_but_status(socket);
     assert_eq!(submitted["type"], "submit_job");
@@ -54,7 +54,7 @@ pub(crate) fn accept_job(socket: &mut Socket) {
     );
 }
 
-/// The next frame that is not a question about a job, which runs.
+/// The next frame that is not `get_job_status`. Reports those jobs as running.
 pub(crate) fn next_but_status(socket: &mut Socket) -> Value {
     loop {
         let frame = next(socket);
@@ -68,7 +68,7 @@ pub(crate) fn next_but_status(socket: &mut Socket) -> Value {
     }
 }
 
-/// Says how the next job that is asked for has ended.
+/// Waits for `get_job_status` and reports the job as ended.
 fn end_job(socket: &mut Socket, result: &Value, current: &str) {
     let asked = next(socket);
     assert_eq!(asked["type"], "get_job_status");
@@ -81,7 +81,7 @@ fn end_job(socket: &mut Socket, result: &Value, current: &str) {
     );
 }
 
-/// A job that has ended with as much as is kept of one; its id.
+/// Runs a job with the largest result that the server keeps. Returns its id.
 pub(crate) fn large_job(port: u16, socket: &mut Socket) -> Value {
     let agent = HttpAgent { port };
     let accepted = agent.call("run_tests", &json!({}));
@@ -94,7 +94,7 @@ pub(crate) fn large_job(port: u16, socket: &mut Socket) -> Value {
     job
 }
 
-/// Twenty jobs and their ends.
+/// Runs twenty jobs to their end.
 fn run_jobs(bench: &mut Bench, socket: &mut Socket, result: &Value, current: &str) {
     let agent = bench.agent.as_mut().unwrap();
     let calls: Vec<u64> = (0..20).map(|_| agent.call("run_tests", json!({}))).collect();
@@ -105,7 +105,7 @@ fn run_jobs(bench: &mut Bench, socket: &mut Socket, result: &Value, current: &st
 
 const SUMMARY: &str = r#"{"total":1,"passed":0,"failed":1,"skipped":0,"duration_ms":1}"#;
 
-/// Name, text, code of the error that comes back.
+/// Name, text, code of the error.
 const ROWS: &[(&str, &str, &str)] = &[
     ("what_is_not_json", "nonsense", "ERR_INVALID_REQUEST"),
     ("an_empty_text", "", "ERR_INVALID_REQUEST"),

@@ -1,5 +1,5 @@
-//! Agents: one over stdio, one over HTTP. Everything a server writes is checked as it comes: stdout
-//! carries JSON-RPC and nothing else, HTTP answers carry no CORS header.
+//! Agents: one over stdio, one over HTTP. They check every answer: stdout has nothing but JSON-RPC, HTTP
+//! answers have no CORS header.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -9,12 +9,12 @@ use std::sync::mpsc::Receiver;
 
 use serde_json::{Value, json};
 
-use crate::server::{PATIENCE, Server, lines};
+use crate::server::{Server, TIMEOUT, lines};
 
-/// An answer of a tool: its content, or its error object.
+/// The answer of a tool: its content, or its error object.
 pub type Outcome = Result<Value, Value>;
 
-/// The whole of a JSON-RPC answer to `tools/call` as an agent sees it.
+/// The outcome in a JSON-RPC answer to `tools/call`.
 pub fn outcome(answer: &Value) -> Outcome {
     let result = &answer["result"];
     let text = result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"));
@@ -35,7 +35,7 @@ pub fn brief(error: &Value) -> String {
     format!("{} {}", text(&error["code"]), text(&error["details"]["execution_guarantee"]))
 }
 
-/// What a report of progress says.
+/// The text of a progress report.
 pub fn message_of(report: &Value) -> &str {
     report["params"]["message"].as_str().unwrap_or_else(|| panic!("{report}"))
 }
@@ -48,25 +48,25 @@ pub fn initialize(version: &str) -> Value {
     })
 }
 
-/// The parameters of a request of 2026-07-28.
+/// The parameters of a request in the revision 2026-07-28.
 pub fn modern(mut params: Value) -> Value {
     params["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!("2026-07-28");
     params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({});
     params
 }
 
-/// Speaks MCP on the stdin and stdout of a server.
+/// An agent on the stdin and stdout of a server.
 pub struct StdioAgent {
     stdin: Option<ChildStdin>,
     stdout: Receiver<String>,
     next_id: u64,
-    /// Answers that came while another was waited for.
+    /// Answers that arrived while the agent waited for another one.
     early: BTreeMap<u64, Value>,
     pub notifications: Vec<Value>,
 }
 
 impl StdioAgent {
-    /// Takes the streams; the conversation has not begun.
+    /// Takes the streams and sends nothing.
     pub fn silent(server: &mut Server) -> Self {
         Self {
             stdin: server.process.stdin.take(),
@@ -93,7 +93,7 @@ impl StdioAgent {
         self.stdin.as_mut().unwrap().write_all(text.as_bytes()).unwrap();
     }
 
-    /// Sends a request and does not wait.
+    /// Sends a request without waiting for the answer.
     pub fn send(&mut self, method: &str, params: Value) -> u64 {
         self.next_id += 1;
         let id = self.next_id;
@@ -111,7 +111,7 @@ impl StdioAgent {
         self.send("tools/call", params)
     }
 
-    /// The answer to a request, whatever else comes before it.
+    /// Waits for the answer to a request, and keeps what arrives before it.
     pub fn answer(&mut self, id: u64) -> Value {
         loop {
             if let Some(answer) = self.early.remove(&id) {
@@ -125,9 +125,9 @@ impl StdioAgent {
         }
     }
 
-    /// The next thing on stdout, `None` if it is closed.
+    /// The next message on stdout; `None` if stdout is closed.
     pub fn next_message(&mut self) -> Option<Value> {
-        let line = match self.stdout.recv_timeout(PATIENCE) {
+        let line = match self.stdout.recv_timeout(TIMEOUT) {
             Ok(line) => line,
             Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => return None,
             Err(std::sync::mpsc::RecvTimeoutError::Timeout) => panic!("nothing came on stdout"),
@@ -151,7 +151,7 @@ impl StdioAgent {
         self.outcome(id)
     }
 
-    /// Until `get_editor_state` shows this.
+    /// Calls `get_editor_state` until it shows this.
     pub fn wait_for(&mut self, field: &str, value: impl Into<Value>) {
         let value = value.into();
         while self.run("get_editor_state", json!({})).unwrap()[field] != value {}
@@ -164,7 +164,7 @@ impl StdioAgent {
         );
     }
 
-    /// Everything that is left on stdout when it is closed.
+    /// Every further message until stdout is closed.
     pub fn rest(&mut self) -> Vec<Value> {
         let mut rest: Vec<Value> = std::mem::take(&mut self.early).into_values().collect();
         while let Some(message) = self.next_message() {
@@ -179,7 +179,7 @@ impl StdioAgent {
     }
 }
 
-/// Speaks HTTP/1.1, one connection per request.
+/// An agent over HTTP/1.1, with one connection per request.
 pub struct HttpAgent {
     pub port: u16,
 }
@@ -190,11 +190,11 @@ pub struct HttpAnswer {
     pub body: String,
 }
 
-/// A request whose answer has not been read. Dropping it closes the connection.
+/// A request without an answer yet. Dropping it closes the connection.
 pub struct OpenRequest(TcpStream);
 
 impl HttpAgent {
-    /// `head` is everything after the request line, without the final empty line.
+    /// Sends a request as it is. `head` is everything after the request line, without the final empty line.
     pub fn raw(&self, request_line: &str, head: &str, body: &str) -> HttpAnswer {
         let mut stream = self.connect();
         let length = body.len();
@@ -212,11 +212,11 @@ impl HttpAgent {
 
     fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
         stream
     }
 
-    /// Sends one JSON-RPC request and does not wait.
+    /// Sends one JSON-RPC request without waiting for the answer.
     pub fn send(&self, version: &str, method: &str, params: &Value) -> OpenRequest {
         let body =
             json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }).to_string();
@@ -254,7 +254,7 @@ impl HttpAgent {
 }
 
 impl OpenRequest {
-    /// Until the server has begun to answer.
+    /// Waits until the server starts to answer.
     pub fn wait_for_bytes(&mut self) {
         assert_eq!(self.0.peek(&mut [0]).unwrap(), 1);
     }
@@ -282,7 +282,7 @@ impl HttpAnswer {
         vec![serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("{}", self.body))]
     }
 
-    /// The last message: what comes before is progress.
+    /// The last message. Those before it are progress reports.
     pub fn answer(&self) -> Value {
         self.messages().pop().unwrap()
     }

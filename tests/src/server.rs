@@ -1,4 +1,4 @@
-//! Starting the real server and watching it from outside.
+//! A real server process, seen from outside.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
@@ -10,25 +10,25 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// Nothing here takes so long unless it hangs.
-pub const PATIENCE: Duration = Duration::from_secs(15);
+/// Longer than any step takes, unless it hangs.
+pub const TIMEOUT: Duration = Duration::from_secs(15);
 
-/// What an agent and a process may take, by the contract.
+/// How long the server may take to end.
 pub const END_MAX: Duration = Duration::from_secs(2);
 
-/// The server that `UNITY_MCP` names; without it the one of this workspace, built by cargo if it is not current.
+/// The server that the variable `UNITY_MCP` names. Without it, cargo builds the one of this workspace.
 pub fn program() -> &'static PathBuf {
     static GIVEN: OnceLock<Option<PathBuf>> = OnceLock::new();
     let given = GIVEN.get_or_init(|| std::env::var_os("UNITY_MCP").map(PathBuf::from));
     given.as_ref().unwrap_or_else(|| binary("unity-mcp"))
 }
 
-/// A program of the workspace.
+/// The path of a program of this workspace.
 pub fn binary(name: &str) -> &'static PathBuf {
     static PROGRAMS: OnceLock<BTreeMap<String, PathBuf>> = OnceLock::new();
     let programs = PROGRAMS.get_or_init(|| {
         let mut build = Command::new(env!("CARGO"));
-        // The whole workspace, as the tests are built: else dependencies are built twice.
+        // With fewer packages, cargo would unite other features and build the dependencies again.
         build.args(["build", "--workspace", "--bins", "--message-format", "json"]);
         let built = build.stderr(Stdio::inherit()).output().unwrap();
         assert!(built.status.success(), "the programs do not build");
@@ -43,7 +43,7 @@ pub fn binary(name: &str) -> &'static PathBuf {
     programs.get(name).unwrap()
 }
 
-/// A running server. It is killed when the test ends, however it ends.
+/// A running server. It is killed when the test ends, even if the test fails.
 pub struct Server {
     pub process: Child,
     log: Receiver<String>,
@@ -52,7 +52,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// On a free port, with these flags beside.
+    /// Starts it on a free port, with these flags.
     pub fn start(flags: &[&str]) -> Self {
         Self::start_with(&[&["--port", "0"], flags].concat(), |_| {})
     }
@@ -67,7 +67,7 @@ impl Server {
         Self { process, log, seen: Vec::new(), port: None }
     }
 
-    /// The port it says that it listens on.
+    /// The port, as its log says.
     pub fn port(&mut self) -> u16 {
         if self.port.is_none() {
             let line = self.wait_for_line("listening on http://127.0.0.1:");
@@ -77,9 +77,9 @@ impl Server {
         self.port.unwrap()
     }
 
-    /// The next line of the log with `part` in it; lines before it are kept in `log`.
+    /// Waits for the next line of the log that contains `part`.
     pub fn wait_for_line(&mut self, part: &str) -> String {
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + TIMEOUT;
         loop {
             let left = until.saturating_duration_since(Instant::now());
             let Ok(line) = self.log.recv_timeout(left) else {
@@ -92,29 +92,29 @@ impl Server {
         }
     }
 
-    /// Waits for the end; how long it took and how it ended.
+    /// Waits for the end. Returns how long it took and the exit status.
     pub fn wait_for_end(&mut self) -> (Duration, ExitStatus) {
         let began = Instant::now();
         loop {
             if let Some(status) = self.process.try_wait().unwrap() {
                 return (began.elapsed(), status);
             }
-            assert!(began.elapsed() < PATIENCE, "the server does not end");
-            std::thread::sleep(Duration::from_millis(5)); // A process has no channel to wait on.
+            assert!(began.elapsed() < TIMEOUT, "the server does not end");
+            std::thread::sleep(Duration::from_millis(5)); // The standard library cannot wait for a process with a timeout.
         }
     }
 
-    /// The end that the contract promises.
+    /// Checks that it ends in time and with exit code 0.
     pub fn assert_ends_cleanly(&mut self) {
         let (took, status) = self.wait_for_end();
         assert_eq!(status.code(), Some(0), "{:#?}", self.whole_log());
         assert!(took < END_MAX, "took {took:?}: {:#?}", self.whole_log());
     }
 
-    /// Everything it has written to stderr, once it has ended.
+    /// Everything that it has written to stderr. Call it after the end.
     pub fn whole_log(&mut self) -> Vec<String> {
         loop {
-            match self.log.recv_timeout(PATIENCE) {
+            match self.log.recv_timeout(TIMEOUT) {
                 Ok(line) => self.seen.push(line),
                 Err(RecvTimeoutError::Disconnected) => return self.seen.clone(),
                 Err(RecvTimeoutError::Timeout) => panic!("stderr is still open: {:#?}", self.seen),
@@ -131,13 +131,13 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended already.
+        // Killing fails if it has ended.
         self.process.kill().unwrap_or_default();
         self.process.wait().unwrap();
     }
 }
 
-/// The lines of a stream as they come; none if there is no stream.
+/// The lines of a stream, as they arrive.
 pub fn lines(stream: Option<impl Read + Send + 'static>) -> Receiver<String> {
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
@@ -152,7 +152,7 @@ pub fn lines(stream: Option<impl Read + Send + 'static>) -> Receiver<String> {
     receiver
 }
 
-/// Runs the program to its end: code, stdout, stderr.
+/// Runs the server to its end. Returns exit code, stdout and stderr.
 pub fn run(flags: &[&str], directory: &std::path::Path) -> (i32, String, String) {
     let output = Command::new(program())
         .args(flags)
@@ -164,7 +164,7 @@ pub fn run(flags: &[&str], directory: &std::path::Path) -> (i32, String, String)
     (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
 }
 
-/// A directory of this test alone, gone with it.
+/// A directory for one test, removed when the test ends.
 pub struct Scratch(pub PathBuf);
 
 impl Scratch {
