@@ -94,7 +94,7 @@ struct TypedPlay {
     /// Leave the optional fields out of the hello
     #[arg(long)]
     no_names: bool,
-    /// When to stop trying to connect: forever, never, or after this many failed attempts in a row
+    /// How often to try to connect again: forever, never, or this many failed attempts in a row
     #[arg(long, value_name = "TIMES", value_parser = parse_reconnect, default_value = "forever")]
     reconnect: Reconnect,
     /// Drop the connection and reconnect if no frame arrives for this long, pings included

@@ -50,7 +50,7 @@ pub struct PluginHello {
     /// New after every domain reload. If it is unchanged, the plugin may still answer an older request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plugin_session_id: Option<PluginSessionId>,
-    /// Grows by one with every connection of an Editor process. It tells a stale socket from a new one.
+    /// Grows with every connection of an Editor process. It tells a stale socket from a new one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connect_attempt_seq: Option<u64>,
 }
