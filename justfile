@@ -24,7 +24,7 @@ bless:
 docs:
     cargo doc --workspace --no-deps --locked --open
 
-# A server, a mock Unity and an agent tell a story
+# A server, a mock Unity and an agent, without Unity
 demo *flags:
     cargo run --release -p mock-unity --locked -- demo {{flags}}
 
