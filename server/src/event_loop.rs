@@ -15,35 +15,14 @@ use tokio_util::sync::CancellationToken;
 use crate::budget::{EVENTS_MAX, FRAMES_MAX, PANICS_MAX, REPORTS_MAX};
 use crate::transition_log;
 use coordination::{
-    CallId, ConnectionId, Deadline, EditorReport, Effect, Event, ExecutionCoordinator, Failure,
-    Outcome, ProgressReport, Timestamp, ValidCall,
+    CallId, ConnectionId, Core, EditorReport, Effect, Event, Failure, Outcome, ProgressReport,
+    Timestamp, ValidCall,
 };
 
 /// What a socket is to do.
 pub enum Outgoing<T> {
     Frame(T),
     Close { code: u16, reason: &'static str },
-}
-
-/// What the loop needs of a core. Simulations give it one that is watched, or one with a fault.
-pub trait Core: Send + 'static {
-    fn handle(&mut self, now: Timestamp, event: Event) -> Vec<Effect>;
-    fn next_deadline(&self) -> Option<Deadline>;
-    fn editor_report(&self, now: Timestamp) -> EditorReport;
-}
-
-impl Core for ExecutionCoordinator {
-    fn handle(&mut self, now: Timestamp, event: Event) -> Vec<Effect> {
-        Self::handle(self, now, event)
-    }
-
-    fn next_deadline(&self) -> Option<Deadline> {
-        Self::next_deadline(self)
-    }
-
-    fn editor_report(&self, now: Timestamp) -> EditorReport {
-        Self::editor_report(self, now)
-    }
 }
 
 /// How adapters reach the core.

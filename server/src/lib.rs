@@ -30,7 +30,7 @@ pub mod unity;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use coordination::{Boot, Event};
+use coordination::{Boot, Core, Event};
 use rmcp::ServiceExt;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
@@ -40,7 +40,6 @@ use tokio_util::task::TaskTracker;
 use tracing::{debug, info};
 
 use config_loader::Config;
-use event_loop::Core;
 use http::access::AccessRules;
 use http::{HttpHost, HttpSettings};
 use mcp::adapter::McpEndpointAdapter;

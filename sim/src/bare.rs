@@ -12,9 +12,9 @@ mod wires;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
+use coordination::Core;
 use coordination::{CallId, Effect, Event, Timestamp};
 use mock_unity::{Input, MockEditor, Output};
-use unity_mcp::event_loop::Core;
 
 use crate::cast::Props;
 use crate::planting::AnyCore;

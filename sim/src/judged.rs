@@ -4,12 +4,12 @@
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use coordination::Core;
 use coordination::{
     Boot, CallId, Deadline, EditorReport, Effect, Event, Limits, Reason, Request, ServerState,
     Timestamp, ValidCall, Why,
 };
 use protocol::EditorState;
-use unity_mcp::event_loop::Core;
 use unity_mcp::mcp::rendering;
 
 use crate::log::Log;

@@ -9,7 +9,7 @@ use coordination::{
 };
 use protocol::{EditorState, FromUnity, PluginHello, RequestId, ToUnity};
 
-use unity_mcp::event_loop::Core;
+use coordination::Core;
 
 use crate::fake_unity::{console, result};
 

@@ -4,10 +4,10 @@
 //! A fault of the core is inside of what the model judges. One of the shell is outside: the model sees a core
 //! that is right, and only wires, books and agents can tell.
 
+use coordination::Core;
 use coordination::{
     Boot, Deadline, EditorReport, Effect, Event, ExecutionCoordinator, Limits, Timestamp,
 };
-use unity_mcp::event_loop::Core;
 
 use crate::cast::{Props, VERSION};
 use crate::judged::Judged;

@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
+use coordination::Core;
 use coordination::{CallId, ConnectionId, Deadline, EditorReport, Effect, Event, Note, Timestamp};
 use protocol::ToUnity;
-use unity_mcp::event_loop::Core;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShellFault {

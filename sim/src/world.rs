@@ -14,7 +14,7 @@ use coordination::{
 };
 use protocol::{FromUnity, Pong, ToUnity};
 
-use unity_mcp::event_loop::Core;
+use coordination::Core;
 
 use crate::fake_unity::FakeUnity;
 use crate::ledger::Ledger;

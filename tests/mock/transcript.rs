@@ -67,7 +67,8 @@ fn ten_calls_come_to_what_docs_using_md_shows() {
     recorder.call("read_console", json!({ "since": console["cursor"] }));
     recorder.call("get_job_status", with_wait(&job));
 
-    recorder.note("The agent has fixed the cause of the failures, and runs one of those tests alone.");
+    recorder
+        .note("The agent has fixed the cause of the failures, and runs one of those tests alone.");
     unity.type_line("tests pass");
     unity.type_line("status");
     // The mock handles words in order, so this answer shows that the first word is done.

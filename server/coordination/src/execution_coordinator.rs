@@ -15,14 +15,14 @@ use protocol::ToUnity;
 
 use crate::cancel_manager::CancelManager;
 use crate::editor_state_tracker::EditorStateTracker;
-use crate::event::{CloseCode, Effect, Event, Note, Outcome, ServerState};
+use crate::event::{CloseCode, EditorReport, Effect, Event, Note, Outcome, ServerState};
 use crate::failure::Failure;
 use crate::ids::{Boot, CallId, ConnectionId, IdSource};
 use crate::job_manager::JobManager;
 use crate::limits::Limits;
 use crate::reconnect_controller::ReconnectController;
 use crate::request_scheduler::RequestScheduler;
-use crate::time::Timestamp;
+use crate::time::{Deadline, Timestamp};
 
 #[derive(Debug)]
 pub struct ExecutionCoordinator {
@@ -197,5 +197,26 @@ impl ExecutionCoordinator {
         self.jobs.assert_invariants(&self.limits, is_open);
         let lives = |job| self.jobs.state(job).is_some() && !self.jobs.is_terminal(job);
         self.cancels.assert_invariants(&self.limits, lives);
+    }
+}
+
+/// What the shell needs of a core. Simulations run one that is watched, or one with a fault.
+pub trait Core: Send + 'static {
+    fn handle(&mut self, now: Timestamp, event: Event) -> Vec<Effect>;
+    fn next_deadline(&self) -> Option<Deadline>;
+    fn editor_report(&self, now: Timestamp) -> EditorReport;
+}
+
+impl Core for ExecutionCoordinator {
+    fn handle(&mut self, now: Timestamp, event: Event) -> Vec<Effect> {
+        Self::handle(self, now, event)
+    }
+
+    fn next_deadline(&self) -> Option<Deadline> {
+        Self::next_deadline(self)
+    }
+
+    fn editor_report(&self, now: Timestamp) -> EditorReport {
+        Self::editor_report(self, now)
     }
 }

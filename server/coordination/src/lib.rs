@@ -37,7 +37,7 @@ pub use event::{
     Answer, CallState, CancelAnswer, CancelView, CloseCode, ClosedBy, EditorReport, Effect, Event,
     JobReport, Note, Outcome, ProgressReport, Reason, Running, ServerState, SessionEnd,
 };
-pub use execution_coordinator::ExecutionCoordinator;
+pub use execution_coordinator::{Core, ExecutionCoordinator};
 pub use failure::{ErrorCode, Failure, Guarantee, Recovery, Row};
 pub use ids::{Boot, CallId, ConnectionId, JobId};
 pub use limits::Limits;

@@ -1,8 +1,8 @@
 //! What agents do.
 
+use coordination::Core;
 use coordination::{CallId, Event, RawCall, ValidCall, validate};
 use protocol::{Json, Map};
-use unity_mcp::event_loop::Core;
 
 use super::{World, named};
 use crate::model::{Ask, Millis};

@@ -1,8 +1,8 @@
 //! How a schedule ends: all faults stop, everybody is answered, and the books are compared.
 
 use coordination::ClosedBy;
+use coordination::Core;
 use protocol::EditorState;
-use unity_mcp::event_loop::Core;
 
 use super::{World, named};
 

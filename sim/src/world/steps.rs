@@ -1,8 +1,8 @@
 //! One step of a schedule, and the time that passes in it.
 
+use coordination::Core;
 use coordination::{ClosedBy, Event};
 use protocol::{Execute, SubmitJob, ToUnity};
-use unity_mcp::event_loop::Core;
 
 use super::unity::state;
 use super::{Judge, World};

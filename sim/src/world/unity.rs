@@ -1,11 +1,11 @@
 //! What Unity does, well or badly.
 
+use coordination::Core;
 use coordination::{ClosedBy, ConnectionId, Event};
 use protocol::{
     DecodeError, EditorState, EditorStatus, ExecuteOutcome, FromUnity, OfferedTool, OfferedTools,
     RequestId,
 };
-use unity_mcp::event_loop::Core;
 
 use super::World;
 use crate::fake_unity::{FakeUnity, console, error, result};
