@@ -6,19 +6,15 @@
     reason = "a program speaks on its standard output"
 )]
 
-mod canary;
-mod figures;
-mod progress;
-mod scenes;
-mod schedules;
-mod swarm;
+mod commands;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use sim::run::Level;
-use swarm::Extent;
+use commands::swarm::{self, Extent};
+use commands::{canary, figures, scenarios, schedules};
+use sim::levels::run::Level;
 
 /// Simulations of unity-mcp: scenarios, random plans at three levels, random schedules against the core.
 #[derive(Parser)]
@@ -129,14 +125,14 @@ enum Command {
 
 fn main() -> ExitCode {
     match Arguments::parse().command {
-        Command::List => scenes::list(),
+        Command::List => scenarios::list(),
         Command::Run { what, seed, level, trace } => {
-            scenes::play(level, what.as_deref(), seed, trace)
+            scenarios::play(level, what.as_deref(), seed, trace)
         }
-        Command::Meta { seeds } => scenes::meta(seeds),
-        Command::Tell { seed, reverse } => scenes::tell(seed, reverse),
-        Command::Html { what, output, seed } => scenes::draw(&what, seed, &output),
-        Command::Validate { what } => scenes::validate(what.as_deref()),
+        Command::Meta { seeds } => scenarios::meta(seeds),
+        Command::Tell { seed, reverse } => scenarios::tell(seed, reverse),
+        Command::Html { what, output, seed } => scenarios::draw(&what, seed, &output),
+        Command::Validate { what } => scenarios::validate(what.as_deref()),
         Command::Swarm { level, seeds, from, minutes } => {
             swarm::swarm(Extent { level, seeds, from, minutes })
         }

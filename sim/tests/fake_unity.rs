@@ -2,7 +2,7 @@
 
 use coordination::ConnectionId;
 use protocol::{Execute, GetJobStatus, Json, ToUnity};
-use sim::fake_unity::FakeUnity;
+use sim::random::schedule::fake_unity::FakeUnity;
 
 fn execute(request: &str, client: &str) -> ToUnity {
     ToUnity::Execute(Execute {

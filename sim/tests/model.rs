@@ -4,8 +4,8 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use sim::schedule::Schedule;
-use sim::world::{self, Judge, Report};
+use sim::random::schedule::Schedule;
+use sim::random::schedule::world::{self, Judge, Report};
 
 /// Enough for everything that must be seen, and quick enough for every run of the tests.
 const SCHEDULES: u64 = 40_000;

@@ -1,11 +1,11 @@
 //! A suite that finds nothing proves nothing: every planted fault must be found.
 
-use sim::plan;
-use sim::planted::Fault;
-use sim::planting::Planting;
-use sim::run::{Level, judge};
-use sim::schedule::Schedule;
-use sim::world::{self, Judge};
+use sim::faults::Planting;
+use sim::faults::core::Fault;
+use sim::levels::run::{Level, judge};
+use sim::random::plan;
+use sim::random::schedule::Schedule;
+use sim::random::schedule::world::{self, Judge};
 
 const SCHEDULES: u64 = 400;
 

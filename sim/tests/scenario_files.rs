@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use sim::run::{Level, run};
-use sim::{files, scenario};
+use sim::levels::run::{Level, run};
+use sim::scenario::{self, files};
 
 fn problem(text: &str) -> String {
     let whole = format!("why: a test\n{text}\n");

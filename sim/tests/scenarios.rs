@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use sim::files::{self, ScenarioFile};
-use sim::run::{Level, run};
+use sim::levels::run::{Level, run};
 use sim::scenario::Scenario;
+use sim::scenario::files::{self, ScenarioFile};
 
 /// Where a scenario that fails leaves its picture.
 const PICTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/sim-failures");
@@ -41,7 +41,7 @@ fn check(file: &ScenarioFile) -> Result<(), Failed> {
     if checked.is_err() {
         let picture = Path::new(PICTURES).join(file.name.replace("::", "-") + ".html");
         std::fs::create_dir_all(PICTURES)?;
-        std::fs::write(picture, sim::html::page(&file.name, &scenario, &run))?;
+        std::fs::write(picture, sim::record::html::page(&file.name, &scenario, &run))?;
     }
     checked
 }

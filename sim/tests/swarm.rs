@@ -1,10 +1,10 @@
 //! Random plans at the three levels, and what becomes of one that finds something.
 
 use mock_unity::Command;
-use sim::plan;
-use sim::run::{Level, run};
+use sim::levels::run::{Level, run};
+use sim::random::plan;
+use sim::random::shrink::shrink;
 use sim::scenario::{self, Action, Place, Scenario, Step, UNITY};
-use sim::shrink::shrink;
 
 /// As it would be read from its file.
 fn without_places(mut scenario: Scenario) -> String {

@@ -142,7 +142,9 @@ impl EditorFile {
         let time = |time: Option<Time>, usual: Duration| time.map_or(usual, |time| time.0);
         let settings = Settings {
             seed: usual.seed,
-            plugin_version: self.plugin_version.unwrap_or_else(|| crate::cast::VERSION.to_owned()),
+            plugin_version: self
+                .plugin_version
+                .unwrap_or_else(|| crate::programs::cast::VERSION.to_owned()),
             protocol_version: (!self.silent).then_some(self.protocol_version.unwrap_or(1)),
             names_itself: !self.nameless,
             tools: self.tools,

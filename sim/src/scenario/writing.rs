@@ -81,7 +81,10 @@ fn server(config: &Config) -> Vec<String> {
 }
 
 fn fields_of(Editor { starts, settings, .. }: &Editor) -> Vec<String> {
-    let usual = Settings { plugin_version: crate::cast::VERSION.to_owned(), ..Settings::default() };
+    let usual = Settings {
+        plugin_version: crate::programs::cast::VERSION.to_owned(),
+        ..Settings::default()
+    };
     let mut fields = Vec::new();
     let mut add = |differs: bool, name: &str, value: String| {
         if differs {

@@ -8,9 +8,9 @@ use hyper::http::request::Parts;
 use hyper::{Method, Request, Uri};
 use protocol::codec::{Message, decode, encode};
 use protocol::{FromUnity, ToUnity};
-use sim::schedule::Schedule;
-use sim::world::{self, Judge};
-use unity_mcp::http::access::AccessRules;
+use sim::random::schedule::Schedule;
+use sim::random::schedule::world::{self, Judge};
+use unity_mcp::http::access::Doorkeeper;
 
 /// A frame is refused, or is a message that says the same when it is written and read again.
 pub fn codec(bytes: &[u8]) {

@@ -1,0 +1,183 @@
+//! The swarm: as many random plans as one likes, at one of three levels.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use sim::faults::Planting;
+use sim::judge::seen::Seen;
+use sim::judge::tally::Tally;
+use sim::levels::run::{Level, Run, judge, run};
+use sim::random::plan;
+use sim::random::shrink::shrink;
+use sim::scenario::Scenario;
+
+use super::progress::Progress;
+
+/// Where findings are written.
+const FINDINGS: &str = "target/sim-failures";
+
+/// How many plans, and which.
+#[derive(Clone, Copy)]
+pub(crate) struct Extent {
+    pub(crate) level: Level,
+    pub(crate) seeds: u64,
+    pub(crate) from: u64,
+    pub(crate) minutes: Option<u64>,
+}
+
+/// What plans came to.
+#[derive(Default)]
+struct Total {
+    plans: u64,
+    simulated: Duration,
+    seen: Seen,
+    tally: Tally,
+    /// The first seed that found something, and what.
+    found: Option<(u64, Vec<String>)>,
+}
+
+impl Total {
+    fn add(&mut self, other: Self) {
+        self.plans += other.plans;
+        self.simulated += other.simulated;
+        self.seen.add(&other.seen);
+        self.tally.add(&other.tally);
+        if self.found.is_none() {
+            self.found = other.found;
+        }
+    }
+}
+
+pub(crate) fn swarm(extent: Extent) -> ExitCode {
+    let begin = Instant::now();
+    let end = extent.minutes.map(|minutes| begin + Duration::from_secs(60 * minutes));
+    let cores = thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let next = AtomicU64::new(extent.from);
+    let done = AtomicU64::new(0);
+    let is_over = AtomicBool::new(false);
+    let work = || {
+        let mut total = Total::default();
+        while !is_over.load(Ordering::Relaxed) {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= extent.from + extent.seeds || end.is_some_and(|end| Instant::now() > end) {
+                break;
+            }
+            let run = judge(extent.level, &plan::draw(seed), Planting::Nothing);
+            total.plans += 1;
+            total.simulated += run.simulated;
+            total.seen.add(&run.seen);
+            total.tally.add(&run.tally);
+            if !run.failures.is_empty() {
+                total.found = Some((seed, run.failures));
+                is_over.store(true, Ordering::Relaxed);
+            }
+            done.fetch_add(1, Ordering::Relaxed);
+        }
+        total
+    };
+    let mut total = Total::default();
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..cores).map(|_| scope.spawn(work)).collect();
+        let mut progress = Progress::new("plans", extent.seeds);
+        while workers.iter().any(|worker| !worker.is_finished()) {
+            thread::sleep(Duration::from_millis(50));
+            progress.show(done.load(Ordering::Relaxed));
+        }
+        progress.end();
+        workers
+            .into_iter()
+            .filter_map(|worker| worker.join().ok())
+            .for_each(|part| total.add(part));
+    });
+    report(extent, &total, begin.elapsed(), cores)
+}
+
+fn report(extent: Extent, total: &Total, took: Duration, cores: usize) -> ExitCode {
+    let (level, plans) = (extent.level, total.plans);
+    println!("told to agents and lost with sessions: times (floor)");
+    for (what, count, floor) in total.tally.table(plans) {
+        println!("{count:>12} {:>9}  {what}", format!("({floor})"));
+    }
+    println!("faults: times, times while a call had no answer (floor)");
+    for (kind, times, busy, floor) in total.tally.fault_table(plans) {
+        println!("{times:>12} {busy:>12} {:>9}  {kind}", format!("({floor})"));
+    }
+    println!("seen by the model: times");
+    for (what, count) in total.seen.counts() {
+        println!("{count:>12}  {what}");
+    }
+    let seconds = took.as_secs_f64();
+    println!(
+        "{level:?} level, seeds {} to {}: {plans} plans, {} calls, {} faults, {:.1} days simulated in {seconds:.0} s on \
+         {cores} cores, {:.1} plans a second",
+        extent.from,
+        extent.from + plans.saturating_sub(1),
+        total.tally.calls,
+        total.tally.faults(),
+        total.simulated.as_secs_f64() / 86_400.0,
+        plans as f64 / seconds,
+    );
+    if let Some((seed, found)) = &total.found {
+        return show_finding(level, *seed, found);
+    }
+    let missing = total.tally.missing(plans);
+    if missing.is_empty() {
+        println!("no promise was broken, every floor was met");
+        ExitCode::SUCCESS
+    } else {
+        println!("below the floor, so the run proves too little: {}", missing.join("; "));
+        ExitCode::FAILURE
+    }
+}
+
+fn show_finding(level: Level, seed: u64, found: &[String]) -> ExitCode {
+    println!("\nseed {seed} finds:\n  {}", found.join("\n  "));
+    let word = format!("{level:?}").to_lowercase();
+    println!("replay: cargo run --profile sim -p sim -- plan {seed} --run {word}");
+    let plan = plan::draw(seed);
+    println!("at the three levels:");
+    for other in Level::ALL {
+        let found = run(other, &plan).failures;
+        println!("  {other:?}: {}", found.first().map_or("finds nothing", String::as_str));
+    }
+    let (mut small, found) = shrink(&plan, found, |plan| run(level, plan));
+    small.why = format!(
+        "Found by seed {seed} at the {word} level: {}",
+        found.first().map_or("", String::as_str)
+    );
+    println!("the smallest plan that finds it:\n\n{}", small.text());
+    match write_down(seed, &small, &run(level, &small)) {
+        Ok(path) => println!("written to {} with its trace and its picture", path.display()),
+        Err(problem) => println!("it could not be written: {problem}"),
+    }
+    ExitCode::FAILURE
+}
+
+/// As a scenario with its trace, ready to be committed with a better reason.
+fn write_down(seed: u64, plan: &Scenario, run: &Run) -> std::io::Result<PathBuf> {
+    std::fs::create_dir_all(FINDINGS)?;
+    let path = Path::new(FINDINGS).join(format!("seed_{seed}.yaml"));
+    std::fs::write(&path, plan.text())?;
+    std::fs::write(path.with_extension("trace"), run.trace())?;
+    let page = sim::record::html::page(&format!("seed {seed}"), plan, run);
+    std::fs::write(path.with_extension("html"), page)?;
+    Ok(path)
+}
+
+/// Prints a plan, or what comes of it.
+pub(crate) fn show(seed: u64, level: Option<Level>) -> ExitCode {
+    let plan = plan::draw(seed);
+    let Some(level) = level else {
+        print!("{}", plan.text());
+        return ExitCode::SUCCESS;
+    };
+    let run = run(level, &plan);
+    print!("{}", run.trace());
+    for failure in &run.failures {
+        println!("{failure}");
+    }
+    if run.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

@@ -1,0 +1,305 @@
+//! Faults planted from outside: a wrapper tampers with what goes into a genuine core and with what
+//! comes out of it. The core has no switch for any of them, and the suite must find every one.
+
+use std::collections::VecDeque;
+
+use coordination::{
+    Answer, Deadline, EditorReport, Effect, ErrorCode, Event, ExecutionCoordinator, Failure,
+    Guarantee, Limits, Note, Timestamp, Why,
+};
+use protocol::{EditorState, FromUnity, PluginHello, RequestId, ToUnity};
+
+use coordination::Core;
+
+use crate::random::schedule::fake_unity::{console, result};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    ForgetTheRequestTimeout,
+    ForgetTheWaitLimit,
+    ResendAfterReconnect,
+    FreeTheLaneOnTimeout,
+    AcceptAStaleSeq,
+    AnswerTwice,
+    QueueOneTooMany,
+    KeepOneJobTooMany,
+    LieAboutExecution,
+    LoseAnAnswer,
+    SwapTwoCalls,
+    IgnoreMcpCancel,
+    ChangeATerminalState,
+    LoseTheCancel,
+    ForgetTheCompile,
+    SendWhileCompiling,
+    IgnoreANewPluginSession,
+    NeverPing,
+    HalveTheHeartbeatTimeout,
+    HalveTheProbe,
+    CloseAfterNineBadFrames,
+    DoNothing,
+}
+
+impl Fault {
+    pub const ALL: [Self; 22] = [
+        Self::ForgetTheRequestTimeout,
+        Self::ForgetTheWaitLimit,
+        Self::ResendAfterReconnect,
+        Self::FreeTheLaneOnTimeout,
+        Self::AcceptAStaleSeq,
+        Self::AnswerTwice,
+        Self::QueueOneTooMany,
+        Self::KeepOneJobTooMany,
+        Self::LieAboutExecution,
+        Self::LoseAnAnswer,
+        Self::SwapTwoCalls,
+        Self::IgnoreMcpCancel,
+        Self::ChangeATerminalState,
+        Self::LoseTheCancel,
+        Self::ForgetTheCompile,
+        Self::SendWhileCompiling,
+        Self::IgnoreANewPluginSession,
+        Self::NeverPing,
+        Self::HalveTheHeartbeatTimeout,
+        Self::HalveTheProbe,
+        Self::CloseAfterNineBadFrames,
+        Self::DoNothing,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ForgetTheRequestTimeout => "the request timeout is forgotten",
+            Self::ForgetTheWaitLimit => "the limit of waiting is forgotten",
+            Self::ResendAfterReconnect => "a request is sent again after a reconnect",
+            Self::FreeTheLaneOnTimeout => "the lane is freed when a request times out",
+            Self::AcceptAStaleSeq => "a stale seq is accepted",
+            Self::AnswerTwice => "a call is answered twice",
+            Self::QueueOneTooMany => "the queue holds one too many",
+            Self::KeepOneJobTooMany => "one ended job too many is kept",
+            Self::LieAboutExecution => "unknown is called not_executed",
+            Self::LoseAnAnswer => "now and then an answer is lost",
+            Self::SwapTwoCalls => "two calls change places",
+            Self::IgnoreMcpCancel => "a cancel by the agent is ignored",
+            Self::ChangeATerminalState => "a job that failed is later said to have succeeded",
+            Self::LoseTheCancel => "the cancel never reaches Unity",
+            Self::ForgetTheCompile => "a compile is forgotten when the session is lost",
+            Self::SendWhileCompiling => "requests are sent while Unity compiles",
+            Self::IgnoreANewPluginSession => "a new plugin session is taken for the old one",
+            Self::NeverPing => "no ping is sent",
+            Self::HalveTheHeartbeatTimeout => "a pong has half its time",
+            Self::HalveTheProbe => "a probed session has half its time",
+            Self::CloseAfterNineBadFrames => "nine bad frames end a session",
+            Self::DoNothing => "nothing is done at all",
+        }
+    }
+
+    /// A genuine core, which `make` makes, with this fault around it.
+    pub fn plant(
+        self,
+        limits: &Limits,
+        make: impl FnOnce(&Limits) -> ExecutionCoordinator,
+    ) -> Planted {
+        let mut limits = limits.clone();
+        match self {
+            Self::QueueOneTooMany => limits.queue_max += 1,
+            Self::KeepOneJobTooMany => limits.jobs_kept_max += 1,
+            Self::HalveTheHeartbeatTimeout => limits.heartbeat_timeout /= 2,
+            Self::HalveTheProbe => limits.takeover_probe /= 2,
+            Self::CloseAfterNineBadFrames => limits.bad_frames_max -= 1,
+            _ => {}
+        }
+        Planted {
+            fault: self,
+            core: make(&limits),
+            last_execute: None,
+            last_seq: 0,
+            held: VecDeque::new(),
+            count: 0,
+            session: None,
+        }
+    }
+}
+
+pub struct Planted {
+    fault: Fault,
+    core: ExecutionCoordinator,
+    last_execute: Option<ToUnity>,
+    last_seq: u64,
+    held: VecDeque<Event>,
+    /// Whatever the fault counts.
+    count: u64,
+    session: Option<coordination::ConnectionId>,
+}
+
+impl Core for Planted {
+    fn handle(&mut self, now: Timestamp, event: Event) -> Vec<Effect> {
+        if self.forgets(&event) {
+            return Vec::new();
+        }
+        let mut effects = Vec::new();
+        for event in self.tamper_with_event(event) {
+            effects.extend(self.core.handle(now, event));
+        }
+        self.tamper_with_effects(now, effects)
+    }
+
+    fn next_deadline(&self) -> Option<Deadline> {
+        self.core.next_deadline().filter(|deadline| !self.hides(deadline.why))
+    }
+
+    fn editor_report(&self, now: Timestamp) -> EditorReport {
+        self.core.editor_report(now)
+    }
+}
+
+impl Planted {
+    fn hides(&self, why: Why) -> bool {
+        match self.fault {
+            Fault::ForgetTheRequestTimeout => why == Why::TripTimeout,
+            Fault::ForgetTheWaitLimit => why == Why::WaitOver,
+            Fault::DoNothing => true,
+            _ => false,
+        }
+    }
+
+    /// A deadline that is forgotten is met only when something else happens.
+    fn forgets(&self, event: &Event) -> bool {
+        let hidden = self.core.next_deadline().is_some_and(|deadline| self.hides(deadline.why));
+        self.fault == Fault::DoNothing || (*event == Event::DeadlineReached && hidden)
+    }
+
+    fn tamper_with_event(&mut self, event: Event) -> Vec<Event> {
+        match (self.fault, event) {
+            (
+                Fault::AcceptAStaleSeq,
+                Event::UnityFrame { on, frame: Ok(FromUnity::EditorStatus(mut status)) },
+            ) => {
+                self.last_seq += 1;
+                status.seq = status.seq.max(self.last_seq);
+                self.last_seq = status.seq;
+                vec![Event::UnityFrame { on, frame: Ok(FromUnity::EditorStatus(status)) }]
+            }
+            (Fault::SwapTwoCalls, event @ Event::CallReceived { .. }) => {
+                // Every third call waits for the next one, which goes first.
+                self.count += 1;
+                if self.count.is_multiple_of(3) {
+                    self.held.push_back(event);
+                    return Vec::new();
+                }
+                let mut events = vec![event];
+                events.extend(self.held.drain(..));
+                events
+            }
+            (Fault::IgnoreMcpCancel, Event::CallCancelled { .. }) => Vec::new(),
+            (Fault::ForgetTheCompile, Event::UnityClosed { on, by })
+                if self.session == Some(on) =>
+            {
+                let status = protocol::EditorStatus { state: EditorState::Ready, seq: u64::MAX };
+                let ready = Event::UnityFrame { on, frame: Ok(FromUnity::EditorStatus(status)) };
+                vec![ready, Event::UnityClosed { on, by }]
+            }
+            (
+                Fault::SendWhileCompiling,
+                Event::UnityFrame { on, frame: Ok(FromUnity::EditorStatus(mut status)) },
+            ) => {
+                status.state = EditorState::Ready;
+                vec![Event::UnityFrame { on, frame: Ok(FromUnity::EditorStatus(status)) }]
+            }
+            (
+                Fault::IgnoreANewPluginSession,
+                Event::UnityFrame { on, frame: Ok(FromUnity::Hello(hello)) },
+            ) => {
+                let hello = PluginHello { plugin_session_id: None, ..hello };
+                vec![Event::UnityFrame { on, frame: Ok(FromUnity::Hello(hello)) }]
+            }
+            (_, event) => vec![event],
+        }
+    }
+
+    fn tamper_with_effects(&mut self, now: Timestamp, effects: Vec<Effect>) -> Vec<Effect> {
+        let mut tampered = Vec::new();
+        for effect in effects {
+            if let Effect::Note(Note::SessionBegan { on, .. }) = &effect {
+                self.session = Some(*on);
+            }
+            tampered.extend(self.tamper_with_effect(now, effect));
+        }
+        tampered
+    }
+
+    fn tamper_with_effect(&mut self, now: Timestamp, effect: Effect) -> Vec<Effect> {
+        match (self.fault, effect) {
+            (Fault::ResendAfterReconnect, Effect::Send { on, frame }) => {
+                let again = match &frame {
+                    ToUnity::Capability(_) => self.last_execute.take(),
+                    ToUnity::Execute(_) => {
+                        self.last_execute = Some(frame.clone());
+                        None
+                    }
+                    _ => None,
+                };
+                let again = again.map(|frame| Effect::Send { on, frame });
+                [Some(Effect::Send { on, frame }), again].into_iter().flatten().collect()
+            }
+            (Fault::FreeTheLaneOnTimeout, Effect::Send { on, frame: ToUnity::Execute(frame) }) => {
+                self.last_execute = Some(ToUnity::Execute(frame.clone()));
+                vec![Effect::Send { on, frame: ToUnity::Execute(frame) }]
+            }
+            (Fault::FreeTheLaneOnTimeout, effect @ Effect::Reply { .. })
+                if fails_with(&effect, ErrorCode::RequestTimeout) =>
+            {
+                let mut effects = vec![effect];
+                if let (Some(ToUnity::Execute(frame)), Some(on)) =
+                    (self.last_execute.take(), self.session)
+                {
+                    effects.extend(self.pretend_answer(now, on, frame.request_id));
+                }
+                effects
+            }
+            (Fault::AnswerTwice, effect @ Effect::Reply { .. }) => vec![effect.clone(), effect],
+            (Fault::LoseAnAnswer, effect @ Effect::Reply { .. }) => {
+                self.count += 1;
+                if self.count.is_multiple_of(20) { Vec::new() } else { vec![effect] }
+            }
+            (
+                Fault::LieAboutExecution,
+                Effect::Reply { call, request_id, outcome: Err(failure) },
+            ) => {
+                let guarantee = Guarantee::NotExecuted;
+                let outcome = Err({
+                    let mut failure = failure;
+                    failure.guarantee = guarantee;
+                    failure
+                });
+                vec![Effect::Reply { call, request_id, outcome }]
+            }
+            (
+                Fault::ChangeATerminalState,
+                Effect::Reply { call, request_id, outcome: Ok(Answer::Job(mut report)) },
+            ) => {
+                self.count += 1;
+                if report.state == protocol::JobState::Failed && self.count.is_multiple_of(2) {
+                    report.state = protocol::JobState::Succeeded;
+                }
+                vec![Effect::Reply { call, request_id, outcome: Ok(Answer::Job(report)) }]
+            }
+            (Fault::LoseTheCancel, Effect::Send { frame: ToUnity::Cancel(_), .. }) => Vec::new(),
+            (Fault::NeverPing, Effect::Send { frame: ToUnity::Ping(_), .. }) => Vec::new(),
+            (_, effect) => vec![effect],
+        }
+    }
+
+    /// Frees the lane as if Unity had answered.
+    fn pretend_answer(
+        &mut self,
+        now: Timestamp,
+        on: coordination::ConnectionId,
+        request: RequestId,
+    ) -> Vec<Effect> {
+        let outcome = protocol::ExecuteOutcome::Ok(console());
+        self.core.handle(now, Event::UnityFrame { on, frame: Ok(result(request, outcome)) })
+    }
+}
+
+fn fails_with(effect: &Effect, expected: ErrorCode) -> bool {
+    matches!(effect, Effect::Reply { outcome: Err(Failure { code, .. }), .. } if *code == expected)
+}

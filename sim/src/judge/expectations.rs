@@ -1,0 +1,107 @@
+//! What must be true of a run: here what the scenario expects, in `promises` what holds always. Judged by
+//! the agents' diaries, the bytes on the wires and the books of the Editors; never by what the server
+//! says of itself.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use mock_unity::Books;
+use protocol::Json;
+
+use crate::programs::agent::{Entry, Pages, Told};
+use crate::scenario::{Call, Expected, Scenario};
+
+pub(super) type AllBooks = BTreeMap<String, (Duration, Books)>;
+
+/// What the scenario itself expects.
+pub(crate) fn expectations(scenario: &Scenario, diary: &Pages, books: &AllBooks) -> Vec<String> {
+    let mut failures = diary.shut_out.clone();
+    for (_, call) in scenario.calls() {
+        let entry = diary.entries.get(&call.label).cloned().unwrap_or_default();
+        failures.extend(
+            judge_call(call, &entry).err().map(|problem| format!("{}: {problem}", call.label)),
+        );
+    }
+    let executed = executed(books);
+    if let Some(expected) = &scenario.executed
+        && executed != *expected
+    {
+        failures.push(format!("Unity ran {executed:?}, expected {expected:?}"));
+    }
+    for label in &scenario.executed_once {
+        let times = executed.iter().filter(|executed| *executed == label).count();
+        if times != 1 {
+            failures.push(format!("Unity ran {label} {times} times"));
+        }
+    }
+    failures
+}
+
+fn judge_call(call: &Call, entry: &Entry) -> Result<(), String> {
+    let (at, told) = match (entry.told.as_slice(), &call.expected) {
+        ([], Expected::Nothing) if entry.called.is_none() => return Err("it was not made".into()),
+        ([] | [(_, Told::Lost(_))], Expected::Nothing) => return Ok(()),
+        ([] | [_], Expected::Anything) if entry.taken_back.is_some() => return Ok(()),
+        ([], _) => return Err("it was not answered".to_owned()),
+        ([(at, told)], _) => (*at, told),
+        (many, _) => return Err(format!("it was told {} things", many.len())),
+    };
+    let fits = match (&call.expected, told) {
+        (Expected::Ok(fields), Told::Ok(result)) => contains(result, fields),
+        (Expected::Error { code, guarantee }, Told::Failed { code: told, guarantee: says }) => {
+            code == told && guarantee == says
+        }
+        (Expected::Anything, _) => true,
+        (Expected::Ok(_) | Expected::Error { .. } | Expected::Nothing, _) => false,
+    };
+    if !fits {
+        return Err(format!("it was told {told:?}, expected {:?}", call.expected));
+    }
+    let took = at.saturating_sub(entry.called.unwrap_or_default());
+    match call.within {
+        Some(within) if took > within => Err(format!("it took {took:?}, expected {within:?}")),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// Whether `whole` has at least what `part` has.
+fn contains(whole: &Json, part: &Json) -> bool {
+    match (whole, part) {
+        (Json::Object(whole), Json::Object(part)) => part
+            .iter()
+            .all(|(name, value)| whole.get(name).is_some_and(|whole| contains(whole, value))),
+        (whole, part) => whole == part,
+    }
+}
+
+/// The calls that Unity ran, in order of time.
+pub(super) fn executed(books: &AllBooks) -> Vec<String> {
+    let mut all: Vec<(Duration, String)> = books
+        .values()
+        .flat_map(|(starts, books)| {
+            books.executed.iter().map(move |execution| {
+                let name = execution.client_request_id.as_ref().unwrap_or(&execution.tool_name);
+                (*starts + execution.at, name.clone())
+            })
+        })
+        .collect();
+    all.sort_by_key(|(at, _)| *at);
+    all.into_iter().map(|(_, name)| name).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::contains;
+
+    #[test]
+    fn a_field_that_is_not_there_is_not_null() {
+        assert!(contains(
+            &json!({ "a": null, "b": { "c": 1, "d": 2 } }),
+            &json!({ "a": null, "b": { "c": 1 } })
+        ));
+        assert!(!contains(&json!({}), &json!({ "a": null })));
+        assert!(!contains(&json!({ "a": { "b": 1 } }), &json!({ "a": { "b": 2 } })));
+    }
+}

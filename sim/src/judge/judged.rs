@@ -1,0 +1,200 @@
+//! Judged: a core with the model beside it. It sits in the place of the core in a whole server, so that
+//! the model judges what happens there as it does in random schedules.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use coordination::Core;
+use coordination::{
+    Boot, CallId, Deadline, EditorReport, Effect, Event, Limits, Reason, Request, ServerState,
+    Timestamp, ValidCall, Why,
+};
+use protocol::EditorState;
+use unity_mcp::mcp::rendering;
+
+use crate::judge::model::{Ask, Millis, Model};
+use crate::judge::seen::Seen;
+use crate::levels::hosts;
+use crate::record::log::Log;
+
+/// Deadlines at one moment before time is said to stand still.
+const ROUNDS_MAX: u32 = 1_000;
+
+/// What was broken, and what was seen; shared by all cores of a simulation.
+#[derive(Clone, Default)]
+pub(crate) struct Verdicts(Arc<Mutex<(Vec<String>, Seen)>>);
+
+impl Verdicts {
+    pub(crate) fn take(&self) -> (Vec<String>, Seen) {
+        std::mem::take(&mut *self.lock())
+    }
+
+    fn add(&self, what: String) {
+        self.lock().0.push(what);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, (Vec<String>, Seen)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+pub(crate) struct Judged<C> {
+    core: C,
+    /// Gone once something was broken: it knows no way on from there.
+    model: Option<Model>,
+    verdicts: Verdicts,
+    /// Where the state that agents can ask for is written down.
+    log: Log,
+    host: String,
+    state: Option<State>,
+}
+
+/// What `get_editor_state` says of server and Editor, and why a call would wait.
+type State = (ServerState, Option<EditorState>, Option<Reason>);
+
+impl<C: Core> Judged<C> {
+    pub(crate) fn new(
+        core: C,
+        limits: Limits,
+        boot: Boot,
+        verdicts: Verdicts,
+        log: Log,
+        host: &str,
+    ) -> Self {
+        let model = Some(Model::new(limits, boot));
+        Self { core, model, verdicts, log, host: host.to_owned(), state: None }
+    }
+
+    fn decide(&mut self, now: Timestamp, event: Event) -> Vec<Effect> {
+        let by_time = event == Event::DeadlineReached;
+        let millis = millis(now);
+        if by_time && let Some(model) = &mut self.model {
+            model.expire(millis);
+        }
+        let handled = catch_unwind(AssertUnwindSafe(|| self.core.handle(now, event)));
+        let effects = handled.unwrap_or_else(|panic| {
+            self.verdicts.add(format!("at {millis} ms the core panicked"));
+            resume_unwind(panic)
+        });
+        for effect in &effects {
+            self.judge(millis, |model| model.effect(millis, effect));
+            if by_time && let Some(model) = &mut self.model {
+                model.expire(millis);
+            }
+        }
+        self.judge(millis, |model| model.settle(millis, by_time));
+        effects
+    }
+
+    fn judge(&mut self, at: Millis, verdict: impl FnOnce(&mut Model) -> Result<(), String>) {
+        if let Some(Err(what)) = self.model.as_mut().map(verdict) {
+            self.verdicts.add(format!("at {at} ms the model objects: {what}"));
+            self.model = None;
+        }
+    }
+
+    /// Whatever was due by now came before the event.
+    fn meet_deadlines(&mut self, now: Timestamp) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        for _ in 0..ROUNDS_MAX {
+            let of_core = self.core.next_deadline().is_some_and(|next| next.at <= now);
+            let of_model = self.model.as_ref().and_then(Model::next_deadline);
+            if !of_core && of_model.is_none_or(|next| next > millis(now)) {
+                return effects;
+            }
+            effects.extend(self.decide(now, Event::DeadlineReached));
+        }
+        self.verdicts.add(format!("time does not get past {} ms", millis(now)));
+        self.model = None;
+        effects
+    }
+
+    /// What the model must know before the core decides.
+    fn tell_model(&mut self, now: Millis, event: &Event) {
+        let Some(model) = &mut self.model else { return };
+        match event {
+            // A server without its port has no Unity: nothing of the model applies to it.
+            Event::PortHeld { .. } => self.model = None,
+            Event::CallReceived { call, request, .. } => {
+                let client = request.client_request_id().map(str::to_owned);
+                let timeout = request.timeout().as_millis() as Millis;
+                model.on_call(now, call.0, ask(request), client, timeout);
+            }
+            Event::CallCancelled { call } => model.on_cancelled(now, call.0),
+            Event::CallBroke { call } => model.on_broke(now, call.0),
+            Event::UnityFrame { on, frame } => model.on_frame(now, *on, frame),
+            Event::UnityNotSent { on, frame } => model.on_not_sent(now, *on, frame),
+            Event::UnityClosed { on, by } => model.on_closed(now, *on, *by),
+            Event::StopRequested => model.on_stop(now),
+            Event::PortBound | Event::UnityOpened { .. } | Event::DeadlineReached => {}
+        }
+    }
+
+    /// What `get_editor_state` would say, if it says something new.
+    fn note_state(&mut self, now: Timestamp) {
+        if self.log.is_brief {
+            return;
+        }
+        let report = self.core.editor_report(now);
+        let state = (report.server_state, report.editor_state, report.waiting_reason);
+        if self.state.replace(state) != Some(state) {
+            let shown = format!(
+                "{} editor={} waits_for={}",
+                rendering::server_state(report.server_state),
+                rendering::editor_state(report.editor_state),
+                report.waiting_reason.map_or("nothing", rendering::reason),
+            );
+            self.log.note(hosts::now(), &self.host, "state", shown);
+        }
+    }
+}
+
+impl<C: Core> Core for Judged<C> {
+    fn handle(&mut self, now: Timestamp, event: Event) -> Vec<Effect> {
+        let mut effects = self.meet_deadlines(now);
+        self.tell_model(millis(now), &event);
+        effects.extend(self.decide(now, event));
+        self.note_state(now);
+        effects
+    }
+
+    /// Also when only the model has something due: then the core must act, or is late. The loop asks when,
+    /// never why.
+    fn next_deadline(&self) -> Option<Deadline> {
+        let of_core = self.core.next_deadline();
+        let of_model = self.model.as_ref().and_then(Model::next_deadline);
+        let of_model = of_model.map(|at| Deadline {
+            at: Timestamp::from_millis(at),
+            why: Why::ProgressDue(CallId(0)),
+        });
+        of_core.into_iter().chain(of_model).min_by_key(|deadline| deadline.at)
+    }
+
+    fn editor_report(&self, now: Timestamp) -> EditorReport {
+        self.core.editor_report(now)
+    }
+}
+
+impl<C> Drop for Judged<C> {
+    fn drop(&mut self) {
+        if let Some(model) = &self.model {
+            self.verdicts.lock().1.add(&model.seen);
+        }
+    }
+}
+
+fn millis(now: Timestamp) -> Millis {
+    now.since_start().as_millis() as Millis
+}
+
+fn ask(call: &ValidCall) -> Ask {
+    match call.request() {
+        Request::EditorState => Ask::State,
+        Request::Execute { .. } => Ask::Console,
+        Request::RunJob { wait, .. } => Ask::Tests { wait: wait.as_millis() as Millis },
+        Request::JobStatus { job_id, wait } => {
+            Ask::Status { job: job_id.clone(), wait: wait.as_millis() as Millis }
+        }
+        Request::CancelJob { job_id } => Ask::Cancel { job: job_id.clone() },
+    }
+}

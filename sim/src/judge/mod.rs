@@ -1,0 +1,14 @@
+//! What must be true of a run. A run is judged by its records, by the books of the Editors and by what agents
+//! were told, never by what the server says of itself.
+
+mod drops;
+mod expectations;
+pub(crate) mod judged;
+pub(crate) mod ledger;
+pub(crate) mod model;
+mod promises;
+pub mod seen;
+pub mod tally;
+
+pub(crate) use expectations::expectations;
+pub(crate) use promises::promises;

@@ -1,0 +1,285 @@
+//! Model: what the contract says must happen, kept as simply as possible. It sees what crosses the
+//! wires and what agents do, predicts every answer, and knows nothing of the core's insides: no
+//! deadlines are stored, everything is worked out anew from what is known.
+
+mod answers;
+mod effects;
+mod events;
+mod replies;
+mod rules;
+
+use std::collections::{BTreeMap, VecDeque};
+
+use coordination::{Boot, CancelAnswer, ConnectionId, ErrorCode, Guarantee, Limits, Reason};
+use protocol::{EditorState, JobState, Json, PluginHello, RequestId, UnityJobId};
+
+use crate::judge::seen::Seen;
+
+/// Milliseconds since the start of the world.
+pub(crate) type Millis = u64;
+
+pub(crate) type Verdict = Result<(), String>;
+
+pub(crate) struct Model {
+    limits: Limits,
+    /// Part of every id.
+    boot: String,
+    session: Option<ConnectionId>,
+    /// Hellos that were said, by socket.
+    hellos: BTreeMap<u64, Hello>,
+    /// A hello that must be answered in this very step, for there is no session.
+    must_adopt: Option<ConnectionId>,
+    /// Sessions the server ended: each must be closed in the same step.
+    must_close: Vec<ConnectionId>,
+    named: (Option<String>, Option<String>),
+    lost_at: Option<Millis>,
+    /// The oldest ping without a pong, or when the next is due.
+    ping_at: Option<Millis>,
+    ping_due: Millis,
+    /// The last ping was answered, and not just forgiven.
+    heard: bool,
+    bad_frames: u32,
+    /// Since when a newcomer waits for the probe of the session.
+    contested_since: Millis,
+    editor: Editor,
+    seq: u64,
+    offered: Option<Vec<String>>,
+    closed_since: Option<Millis>,
+    lane: Lane,
+    line: VecDeque<Place>,
+    control: VecDeque<u64>,
+    calls: BTreeMap<u64, Call>,
+    jobs: Vec<Job>,
+    /// Ended jobs, in the order in which they ended.
+    ended: VecDeque<usize>,
+    owed: Vec<Owed>,
+    abandoned: Vec<RequestId>,
+    /// Answers that must come in this step.
+    expected: Vec<(u64, Expect)>,
+    /// Ends of jobs that must come in this step.
+    ending: Vec<(usize, JobState, Option<ErrorCode>)>,
+    /// A queued job that a cancel has just ended; its answer follows.
+    withdrawn: Option<usize>,
+    requests: u64,
+    arrivals: u64,
+    stopped: bool,
+    pub(crate) seen: Seen,
+}
+
+/// What a socket has said before it became the session.
+#[derive(Clone, Debug)]
+struct Hello {
+    hello: PluginHello,
+    seq: u64,
+    tools: Option<Vec<String>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Editor {
+    Unknown,
+    Seen(EditorState, Millis),
+    Remembered(EditorState, Millis),
+}
+
+#[derive(Clone, Debug)]
+enum Lane {
+    Free,
+    Busy { request: RequestId, on: Option<ConnectionId>, what: What, sent: Millis, timeout: Millis },
+    Kept { request: RequestId, on: Option<ConnectionId>, sent: Millis, timeout: Millis },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum What {
+    Execute(u64),
+    Submit(usize),
+    Status(usize, Option<u64>),
+    Cancel(Option<usize>),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    arrival: u64,
+    arrived: Millis,
+    who: Who,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Who {
+    Call(u64),
+    Job(usize),
+}
+
+/// What an agent asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Ask {
+    Console,
+    Tests { wait: Millis },
+    Status { job: String, wait: Millis },
+    Cancel { job: String },
+    State,
+}
+
+#[derive(Clone, Debug)]
+struct Call {
+    ask: Ask,
+    client: Option<String>,
+    request: u64,
+    arrival: u64,
+    arrived: Millis,
+    timeout: Millis,
+    /// The state of the job it asks about, when it came.
+    known: Option<JobState>,
+    state: CallState,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CallState {
+    Lined,
+    InLane,
+    /// A `run_tests` that waits for its job.
+    Parked {
+        job: usize,
+        until: Millis,
+    },
+}
+
+#[derive(Clone, Debug)]
+struct Job {
+    client: Option<String>,
+    arrival: u64,
+    arrived: Millis,
+    timeout: Millis,
+    state: JobLife,
+    cancel_requested: bool,
+    /// The caller that waits for its end and may be the only one to know it.
+    waiter: Option<u64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum JobLife {
+    Queued,
+    Submitting,
+    Running { unity: UnityJobId, limit: Millis, last_question: Option<Millis> },
+    Ended(JobState, Option<ErrorCode>),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Owed {
+    Job(usize),
+    Orphan(UnityJobId),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Expect {
+    Fails(ErrorCode, Guarantee),
+    /// What Unity gave, unchanged.
+    Console(Json),
+    Accepted(usize),
+    Job(usize),
+    Cancel(usize, CancelAnswer),
+}
+
+impl Model {
+    pub(crate) fn new(limits: Limits, boot: Boot) -> Self {
+        Self {
+            limits,
+            boot: boot.to_string(),
+            session: None,
+            hellos: BTreeMap::new(),
+            must_adopt: None,
+            must_close: Vec::new(),
+            named: (None, None),
+            lost_at: None,
+            ping_at: None,
+            ping_due: 0,
+            heard: true,
+            bad_frames: 0,
+            contested_since: 0,
+            editor: Editor::Unknown,
+            seq: 0,
+            offered: None,
+            closed_since: Some(0),
+            lane: Lane::Free,
+            line: VecDeque::new(),
+            control: VecDeque::new(),
+            calls: BTreeMap::new(),
+            jobs: Vec::new(),
+            ended: VecDeque::new(),
+            owed: Vec::new(),
+            abandoned: Vec::new(),
+            expected: Vec::new(),
+            ending: Vec::new(),
+            withdrawn: None,
+            requests: 0,
+            arrivals: 0,
+            stopped: false,
+            seen: Seen::default(),
+        }
+    }
+
+    fn editor_state(&self) -> Option<EditorState> {
+        match self.editor {
+            Editor::Unknown => None,
+            Editor::Seen(state, _) | Editor::Remembered(state, _) => Some(state),
+        }
+    }
+
+    fn reason(&self) -> Option<Reason> {
+        match self.editor_state() {
+            Some(EditorState::Compiling) => Some(Reason::Compiling),
+            Some(EditorState::Reloading) => Some(Reason::Reloading),
+            Some(EditorState::Ready) | None if self.session.is_none() => Some(Reason::Disconnected),
+            Some(EditorState::Ready) | None => match self.lane {
+                Lane::Kept { .. } => Some(Reason::Unresponsive),
+                Lane::Free | Lane::Busy { .. } => None,
+            },
+        }
+    }
+
+    fn offers(&self, tool: &str) -> bool {
+        self.offered.as_ref().is_none_or(|offered| offered.iter().any(|name| name == tool))
+    }
+
+    /// Control calls are served where the lane is free, or where nothing can be sent anyway.
+    fn control_moves(&self) -> bool {
+        match self.lane {
+            Lane::Free | Lane::Kept { .. } => true,
+            Lane::Busy { .. } => self.session.is_none(),
+        }
+    }
+
+    /// The job that a text names, if it is kept.
+    fn job_named(&self, text: &str) -> Option<usize> {
+        let number = text.strip_prefix(&format!("job-{}-", self.boot))?;
+        let number: usize = number.parse().ok()?;
+        let index = number.checked_sub(1)?;
+        let job = self.jobs.get(index)?;
+        let kept = !matches!(job.state, JobLife::Ended(..)) || self.ended.contains(&index);
+        kept.then_some(index)
+    }
+
+    fn job_state(&self, index: usize) -> JobState {
+        match self.jobs.get(index).map(|job| &job.state) {
+            Some(JobLife::Queued) => JobState::Queued,
+            Some(JobLife::Submitting | JobLife::Running { .. }) => JobState::Running,
+            Some(JobLife::Ended(state, _)) => *state,
+            None => JobState::Queued,
+        }
+    }
+
+    /// A cancel of one target is owed once.
+    fn owe(&mut self, cancel: Owed) {
+        owe(&mut self.owed, cancel);
+    }
+
+    fn active_jobs(&self) -> usize {
+        let open = self.jobs.iter().filter(|job| !matches!(job.state, JobLife::Ended(..))).count();
+        open - self.ending.len() // Those have ended, though nobody has said so yet.
+    }
+}
+
+fn owe(owed: &mut Vec<Owed>, cancel: Owed) {
+    if !owed.contains(&cancel) {
+        owed.push(cancel);
+    }
+}

@@ -1,0 +1,176 @@
+//! What agents do, and what they are told: MCP without its transports.
+
+use coordination::{CallId, ErrorCode, Event, Failure, Outcome, RawCall, validate};
+use protocol::Json;
+use serde_json::json;
+use unity_mcp::mcp::rendering;
+
+use super::{Happening, World};
+use crate::levels::hosts;
+use crate::programs::agent::Told;
+use crate::record::log::{Crossing, Message, Wire};
+use crate::record::trace::{self, Outcome as Seen};
+use crate::scenario::{Action, Call, SERVER, Via};
+
+/// A call that a server has.
+pub(super) struct Caller {
+    label: String,
+    agent: String,
+    id: u64,
+    wire: Wire,
+    /// One connection for this call, or one for all of the agent's.
+    has_own_wire: bool,
+}
+
+impl World<'_> {
+    fn call_of(&self, step: usize) -> Option<&Call> {
+        match &self.scenario.steps.get(step)?.action {
+            Action::Call(call) => Some(call),
+            Action::Cancel { .. }
+            | Action::Leave { .. }
+            | Action::Unity { .. }
+            | Action::Network { .. }
+            | Action::Server { .. } => None,
+        }
+    }
+
+    fn via(&self, agent: &str) -> Via {
+        self.scenario.agents.get(agent).map_or(Via::Http, |agent| agent.via)
+    }
+
+    pub(super) fn on_call_made(&mut self, step: usize) {
+        let Some(call) = self.call_of(step) else { return };
+        self.props.diary.write(&call.label, |entry| entry.called = Some(hosts::now()));
+        // A connection is made first, unless there is one.
+        let ways = if self.via(&call.agent) == Via::Http { 3 } else { 1 };
+        self.plan(self.now + ways * self.wires.usual(), Happening::CallArrives(step));
+    }
+
+    pub(super) fn on_call(&mut self, step: usize) {
+        let Some(Call { label, agent, tool, arguments, .. }) = self.call_of(step).cloned() else {
+            return;
+        };
+        if self.props.diary.is_closed(&label) {
+            return; // Taken back before it came.
+        }
+        let has_own_wire = self.via(&agent) == Via::Http;
+        let number = if has_own_wire { self.next_connection() } else { 0 };
+        let wire = Wire { client: agent.clone(), server: SERVER.to_owned(), number };
+        let id = step as u64;
+        let params = json!({ "name": tool, "arguments": arguments });
+        let call = validate(RawCall { tool, arguments });
+        let caller = Caller { label, agent, id, wire, has_own_wire };
+        if self.server.is_none() {
+            return self.lose(caller);
+        }
+        let request =
+            json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params });
+        self.note_agent(&caller.wire, Crossing::Received(Message::Json(request)));
+        match call {
+            Ok(request) => {
+                let call = CallId(id);
+                self.callers.insert(call, caller);
+                let wants_progress = id.is_multiple_of(3);
+                self.tell(Event::CallReceived { call, request, wants_progress });
+            }
+            Err(failure) => {
+                let answer = if failure.code == ErrorCode::UnknownCommand {
+                    protocol_error(id, &failure)
+                } else {
+                    answer(caller.id, Err(failure))
+                };
+                self.answer(&caller, answer);
+            }
+        }
+    }
+
+    fn next_connection(&mut self) -> u16 {
+        self.connections = self.connections.wrapping_add(1);
+        self.connections
+    }
+
+    pub(super) fn on_reply(&mut self, call: CallId, outcome: Outcome) {
+        if let Some(caller) = self.callers.remove(&call) {
+            let answer = answer(caller.id, outcome);
+            self.answer(&caller, answer);
+        }
+    }
+
+    fn answer(&mut self, caller: &Caller, answer: Json) {
+        let told = match trace::outcome_of(&answer) {
+            Seen::Ok(result) => Told::Ok(result),
+            Seen::Failed { code, guarantee, .. } => {
+                let guarantee = code.starts_with("ERR_").then_some(guarantee);
+                let code = code.split(' ').next().unwrap_or_default().to_owned();
+                Told::Failed { code, guarantee }
+            }
+        };
+        self.note_agent(&caller.wire, Crossing::Sent(Message::Json(answer)));
+        self.props.diary.told(&caller.label, told);
+        self.open_calls = self.open_calls.saturating_sub(1);
+    }
+
+    /// Its server is gone.
+    pub(super) fn lose(&mut self, caller: Caller) {
+        self.note_agent(&caller.wire, Crossing::Ended);
+        self.props.diary.told(&caller.label, Told::Lost("the server is gone".to_owned()));
+        self.open_calls = self.open_calls.saturating_sub(1);
+    }
+
+    pub(super) fn on_taken_back(&mut self, label: &str) {
+        if self.props.diary.is_closed(label) {
+            return;
+        }
+        self.props.diary.write(label, |entry| entry.taken_back = Some(hosts::now()));
+        self.open_calls = self.open_calls.saturating_sub(1);
+        let found = self.callers.iter().find(|(_, caller)| caller.label == label);
+        let Some(call) = found.map(|(call, _)| *call) else { return };
+        let Some(caller) = self.callers.remove(&call) else { return };
+        let crossing = if caller.has_own_wire {
+            Crossing::Ended
+        } else {
+            let params = json!({ "requestId": caller.id });
+            Crossing::Received(Message::Json(
+                json!({ "method": "notifications/cancelled", "params": params }),
+            ))
+        };
+        self.note_agent(&caller.wire, crossing);
+        self.tell(Event::CallCancelled { call });
+    }
+
+    /// Its calls go with it, and the server that it has started.
+    pub(super) fn on_left(&mut self, agent: &str) {
+        let of_agent =
+            |(call, caller): (&CallId, &Caller)| (caller.agent == agent).then_some(*call);
+        let calls: Vec<CallId> = self.callers.iter().filter_map(of_agent).collect();
+        for call in calls {
+            if let Some(caller) = self.callers.remove(&call) {
+                self.lose(caller);
+                self.tell(Event::CallCancelled { call });
+            }
+        }
+        if self.via(agent) == Via::Stdio {
+            self.tell(Event::StopRequested);
+        }
+    }
+
+    fn note_agent(&self, wire: &Wire, crossing: Crossing) {
+        self.props.log.crossing(SERVER, wire, crossing);
+    }
+}
+
+fn answer(id: u64, outcome: Outcome) -> Json {
+    let result = match outcome {
+        Ok(answer) => json!({ "structuredContent": rendering::answer(answer) }),
+        Err(failure) => {
+            let text = json!({ "error": rendering::failure(&failure) }).to_string();
+            json!({ "isError": true, "content": [{ "type": "text", "text": text }] })
+        }
+    };
+    json!({ "jsonrpc": "2.0", "id": id, "result": result })
+}
+
+fn protocol_error(id: u64, failure: &Failure) -> Json {
+    let error = json!({ "code": -32602, "data": rendering::failure(failure) });
+    json!({ "jsonrpc": "2.0", "id": id, "error": error })
+}

@@ -1,0 +1,106 @@
+//! Wires: the links between the server and the Editors, and what is on its way.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::{Millis, millis};
+use crate::levels::hosts::Fault;
+use crate::scenario::{SERVER, Scenario};
+
+/// What is said over a connection.
+#[derive(Clone, Debug)]
+pub(super) enum Parcel {
+    Text(String),
+    Binary(usize),
+    Close {
+        code: Option<u16>,
+        reason: &'static str,
+    },
+    /// The connection is there.
+    Welcome,
+    End,
+}
+
+/// An end of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    Server,
+    Unity,
+}
+
+/// The link of one Editor.
+struct Link {
+    latency: Duration,
+    lossy_to_server: bool,
+    lossy_to_unity: bool,
+    held: bool,
+}
+
+pub(super) struct Wires {
+    usual: Duration,
+    links: BTreeMap<&'static str, Link>,
+    /// With the Editor whose link holds it.
+    held: Vec<(&'static str, Held)>,
+}
+
+/// What a link holds back.
+pub(super) enum Held {
+    Parcel { socket: usize, to: Side, parcel: Parcel },
+    Dial { socket: usize },
+}
+
+impl Wires {
+    pub(super) fn new(scenario: &Scenario) -> Self {
+        let usual = scenario.latency;
+        let link =
+            || Link { latency: usual, lossy_to_server: false, lossy_to_unity: false, held: false };
+        let links = scenario.editors.iter().map(|editor| (editor.name, link())).collect();
+        Self { usual, links, held: Vec::new() }
+    }
+
+    pub(super) fn change(&mut self, fault: Fault, from: &str, to: &str, suffers: bool) {
+        let editor = if from == SERVER { to } else { from };
+        let Some(link) = self.links.get_mut(editor) else { return };
+        match fault {
+            Fault::Partition => {
+                link.lossy_to_server = suffers;
+                link.lossy_to_unity = suffers;
+            }
+            Fault::Lose if to == SERVER => link.lossy_to_server = suffers,
+            Fault::Lose => link.lossy_to_unity = suffers,
+            Fault::Hold => link.held = suffers,
+            Fault::Latency(latency) => link.latency = if suffers { latency } else { self.usual },
+        }
+    }
+
+    pub(super) fn latency(&self, editor: &str) -> Millis {
+        self.links.get(editor).map_or(1, |link| millis(link.latency))
+    }
+
+    pub(super) fn usual(&self) -> Millis {
+        millis(self.usual)
+    }
+
+    pub(super) fn loses(&self, editor: &str, to: Side) -> bool {
+        self.links.get(editor).is_some_and(|link| match to {
+            Side::Server => link.lossy_to_server,
+            Side::Unity => link.lossy_to_unity,
+        })
+    }
+
+    pub(super) fn holds(&self, editor: &str) -> bool {
+        self.links.get(editor).is_some_and(|link| link.held)
+    }
+
+    pub(super) fn hold(&mut self, editor: &'static str, held: Held) {
+        self.held.push((editor, held));
+    }
+
+    /// What links held back that do not any more.
+    pub(super) fn released(&mut self) -> Vec<Held> {
+        let links = &self.links;
+        let is_free = |editor: &str| links.get(editor).is_none_or(|link| !link.held);
+        let free = self.held.extract_if(.., |(editor, _)| is_free(editor));
+        free.map(|(_, held)| held).collect()
+    }
+}

@@ -1,0 +1,300 @@
+//! Memory: all hosts in one paused runtime, and a network that is nothing but queues. Real shells, real
+//! bytes, no ticks: time jumps to whatever is due next.
+//!
+//! It has the same hosts, links and ports as `net`. A killed program cannot be taken out of a runtime that
+//! it shares with others: it is cut off from the network, so that nothing it still does is seen.
+
+mod queue;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::mpsc;
+use tokio::task::LocalSet;
+use tokio::time::{Instant, sleep, sleep_until};
+use unity_mcp::network::{Accepted, Listener, Network};
+
+use crate::levels::closing_order::ClosingOrder;
+use crate::levels::hosts::{self, Clock, Fault, Stage};
+use crate::record::log::{Log, Wire};
+use crate::record::wiretap::{Place, Wiretap};
+use queue::{End, Handle, Link, pair};
+
+/// How much time passes at most until somebody looks again whether all is done.
+const STEP: Duration = Duration::from_millis(250);
+
+pub(crate) type Stream = Wiretap<End>;
+
+type Software = Box<dyn Fn(Machine) -> Pin<Box<dyn Future<Output = ()>>>>;
+
+pub(crate) struct Memory {
+    runtime: Runtime,
+    local: LocalSet,
+    began: Instant,
+    machine: Machine,
+    software: BTreeMap<String, Software>,
+}
+
+impl Memory {
+    /// `latency` is the way of every message in every direction.
+    pub(crate) fn new(seed: u64, latency: Duration, log: Log) -> Result<Self, String> {
+        let mut builder = Builder::new_current_thread();
+        builder.enable_time().start_paused(true);
+        let mut local = LocalSet::new();
+        be_sound(&mut builder, &mut local, seed);
+        let runtime = builder.build().map_err(|error| error.to_string())?;
+        let began = runtime.block_on(async { Instant::now() });
+        Clock::Paused(began).use_it();
+        let shared = Shared {
+            latency,
+            ports: BTreeMap::new(),
+            pipes: BTreeMap::new(),
+            links: BTreeMap::new(),
+            ends: Vec::new(),
+            connections: 0,
+        };
+        let machine = Machine { host: String::new(), shared: Arc::new(Mutex::new(shared)), log };
+        Ok(Self { runtime, local, began, machine, software: BTreeMap::new() })
+    }
+}
+
+/// All chance comes from the seed, and no panic passes unseen.
+#[cfg(tokio_unstable)]
+fn be_sound(builder: &mut Builder, local: &mut LocalSet, seed: u64) {
+    use tokio::runtime::{RngSeed, UnhandledPanic};
+    builder.rng_seed(RngSeed::from_bytes(&seed.to_le_bytes()));
+    builder.unhandled_panic(UnhandledPanic::ShutdownRuntime);
+    local.unhandled_panic(UnhandledPanic::ShutdownRuntime);
+}
+
+/// A run of such a build says that it proves nothing.
+#[cfg(not(tokio_unstable))]
+fn be_sound(_builder: &mut Builder, _local: &mut LocalSet, _seed: u64) {}
+
+impl Stage for Memory {
+    type Machine = Machine;
+
+    fn host<F, R>(&mut self, name: &str, software: F)
+    where
+        F: Fn(Machine) -> R + 'static,
+        R: Future<Output = ()> + 'static,
+    {
+        let software: Software = Box::new(move |machine| Box::pin(software(machine)));
+        self.software.insert(name.to_owned(), software);
+        self.start(name);
+    }
+
+    fn step(&mut self, until: Duration) -> Result<(), String> {
+        let until = until.min(self.elapsed() + STEP);
+        let until = self.began + until;
+        self.local.block_on(&self.runtime, async move { sleep_until(until).await });
+        Ok(())
+    }
+
+    fn elapsed(&self) -> Duration {
+        let _inside = self.runtime.enter();
+        self.began.elapsed()
+    }
+
+    fn crash(&mut self, host: &str) {
+        let _inside = self.runtime.enter();
+        let mut shared = self.machine.shared();
+        shared.ports.retain(|_, (holder, _)| holder != host);
+        shared.pipes.remove(host);
+        let (gone, stay) = shared.ends.drain(..).partition(|(of, _)| of == host);
+        shared.ends = stay;
+        drop(shared);
+        let gone: Vec<(String, Handle)> = gone;
+        gone.into_iter().for_each(|(_, end)| end.cut());
+    }
+
+    fn start(&mut self, host: &str) {
+        self.crash(host);
+        let machine = Machine { host: host.to_owned(), ..self.machine.clone() };
+        let Some(software) = self.software.get(host) else { return };
+        self.local.spawn_local(software(machine));
+    }
+
+    fn break_link(&mut self, fault: Fault, from: &str, to: &str) {
+        self.change_link(fault, from, to, |link| match fault {
+            Fault::Partition | Fault::Lose => link.loses(true),
+            Fault::Hold => link.holds(true),
+            Fault::Latency(latency) => link.takes(latency),
+        });
+    }
+
+    fn mend_link(&mut self, fault: Fault, from: &str, to: &str, usual: Duration) {
+        self.change_link(fault, from, to, |link| match fault {
+            Fault::Partition | Fault::Lose => link.loses(false),
+            Fault::Hold => link.holds(false),
+            Fault::Latency(_) => link.takes(usual),
+        });
+    }
+}
+
+impl Memory {
+    fn change_link(&mut self, fault: Fault, from: &str, to: &str, change: impl Fn(&Link)) {
+        let _inside = self.runtime.enter();
+        change(&self.machine.shared().link(from, to));
+        if fault != Fault::Lose {
+            change(&self.machine.shared().link(to, from));
+        }
+    }
+}
+
+#[derive(Clone)]
+pub(crate) struct Machine {
+    host: String,
+    shared: Arc<Mutex<Shared>>,
+    log: Log,
+}
+
+struct Shared {
+    latency: Duration,
+    /// Who has which port, and where connections to it go.
+    ports: BTreeMap<u16, (String, mpsc::UnboundedSender<Arrival>)>,
+    /// Programs that wait for whoever starts them and holds their pipes.
+    pipes: BTreeMap<String, mpsc::UnboundedSender<Arrival>>,
+    /// By where they lead from and to.
+    links: BTreeMap<(String, String), Link>,
+    /// Every end of a connection, and the host it is on.
+    ends: Vec<(String, Handle)>,
+    connections: u16,
+}
+
+/// A connection that reaches its listener.
+type Arrival = (End, Wire);
+
+impl Shared {
+    fn link(&mut self, from: &str, to: &str) -> Link {
+        let latency = self.latency;
+        let link = self.links.entry((from.to_owned(), to.to_owned()));
+        link.or_insert_with(|| Link::new(latency)).clone()
+    }
+}
+
+impl Machine {
+    fn shared(&self) -> MutexGuard<'_, Shared> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn place(&self, wire: Wire) -> Place {
+        let (host, log) = (self.host.clone(), self.log.clone());
+        Place { host, wire, log, closing_order: ClosingOrder::default() }
+    }
+
+    /// To whoever listens there; a connection is made in one way there and one way back.
+    async fn dial(
+        &self,
+        host: &str,
+        door: mpsc::UnboundedSender<Arrival>,
+    ) -> io::Result<(End, Wire)> {
+        let refused = || io::Error::from(io::ErrorKind::ConnectionRefused);
+        let (there, back) = {
+            let mut shared = self.shared();
+            (shared.link(&self.host, host), shared.link(host, &self.host))
+        };
+        if there.is_lossy() || back.is_lossy() {
+            return Err(refused());
+        }
+        there.released().await;
+        sleep(there.latency()).await;
+        let (near, far) = pair(there, back.clone());
+        let number = {
+            let mut shared = self.shared();
+            shared.connections = shared.connections.wrapping_add(1);
+            shared.ends.retain(|(_, end)| end.is_open());
+            shared.ends.push((self.host.clone(), near.handle()));
+            shared.ends.push((host.to_owned(), far.handle()));
+            shared.connections
+        };
+        let wire = Wire { client: self.host.clone(), server: host.to_owned(), number };
+        door.send((far, wire.clone())).map_err(|_| refused())?;
+        sleep(back.latency()).await;
+        Ok((near, wire))
+    }
+}
+
+impl hosts::Machine for Machine {
+    async fn own_pipes(&self) -> io::Result<Stream> {
+        let (sender, mut arrivals) = mpsc::unbounded_channel();
+        self.shared().pipes.insert(self.host.clone(), sender);
+        let (end, wire) = next(&mut arrivals).await;
+        Ok(Wiretap::lines(end, self.place(wire)))
+    }
+
+    async fn pipes_of(&self, host: &str) -> io::Result<Stream> {
+        let door = self.shared().pipes.get(host).cloned();
+        let door = door.ok_or_else(|| io::Error::from(io::ErrorKind::ConnectionRefused))?;
+        let (end, wire) = self.dial(host, door).await?;
+        Ok(Wiretap::lines(end, self.place(wire)))
+    }
+}
+
+impl Network for Machine {
+    type Stream = Stream;
+    type Listener = Door;
+
+    async fn bind(&self, port: u16) -> io::Result<Door> {
+        let (sender, arrivals) = mpsc::unbounded_channel();
+        let mut shared = self.shared();
+        if shared.ports.contains_key(&port) {
+            return Err(io::ErrorKind::AddrInUse.into());
+        }
+        shared.ports.insert(port, (self.host.clone(), sender));
+        drop(shared);
+        Ok(Door { arrivals, port, machine: self.clone() })
+    }
+
+    async fn connect(&self, port: u16) -> io::Result<Stream> {
+        let holder = self.shared().ports.get(&port).cloned();
+        let Some((host, door)) = holder else {
+            return Err(io::ErrorKind::ConnectionRefused.into());
+        };
+        let (end, wire) = self.dial(&host, door).await?;
+        Ok(Wiretap::http(end, self.place(wire)))
+    }
+}
+
+/// A port that a program has, until this is dropped or the program is killed.
+pub(crate) struct Door {
+    arrivals: mpsc::UnboundedReceiver<Arrival>,
+    port: u16,
+    machine: Machine,
+}
+
+/// Whoever was killed waits for ever.
+async fn next(arrivals: &mut mpsc::UnboundedReceiver<Arrival>) -> Arrival {
+    match arrivals.recv().await {
+        Some(arrival) => arrival,
+        None => std::future::pending().await,
+    }
+}
+
+impl Listener for Door {
+    type Stream = Stream;
+
+    fn port(&self) -> u16 {
+        self.port
+    }
+
+    async fn accept(&mut self) -> io::Result<Accepted<Stream>> {
+        let (end, wire) = next(&mut self.arrivals).await;
+        let stream = Wiretap::http(end, self.machine.place(wire));
+        Ok(Accepted { stream, same_user: Box::pin(std::future::ready(Some(true))) })
+    }
+}
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        self.arrivals.close();
+        self.machine.shared().ports.retain(|_, (_, sender)| !sender.is_closed());
+    }
+}

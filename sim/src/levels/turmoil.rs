@@ -1,0 +1,246 @@
+//! The simulated machine: hosts, links and virtual time. The only file that names turmoil.
+//!
+//! All programs of a scenario sit at one developer's machine, but each on a host of its own, so that
+//! links can be cut and programs killed one by one. Ports belong to the machine: whoever binds one has
+//! it until it ends, and everybody finds the holder by the number alone, as on the real loopback.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, UNIX_EPOCH};
+
+use turmoil::net::{TcpListener, TcpStream};
+use unity_mcp::network::{Accepted, Listener, Network};
+
+use crate::levels::closing_order::{ClosesLast, ClosingOrder};
+use crate::levels::hosts::{self, Clock, Fault, Stage};
+use crate::record::log::{Log, Wire};
+use crate::record::wiretap::{Place, Wiretap};
+
+/// Where a program that speaks over pipes gets them; nobody else's port has this number.
+const PIPES: u16 = 1;
+/// One step of virtual time.
+const TICK: Duration = Duration::from_millis(1);
+
+pub(crate) type Stream = Wiretap<TcpStream>;
+
+/// Hosts, links and time, a tick at a time.
+pub(crate) struct Turmoil {
+    sim: turmoil::Sim<'static>,
+    machine: Machine,
+}
+
+impl Turmoil {
+    /// `latency` is the way of every message in every direction.
+    pub(crate) fn new(seed: u64, latency: Duration, log: Log) -> Self {
+        Clock::Turmoil.use_it();
+        let sim = turmoil::Builder::new()
+            .rng_seed(seed)
+            .epoch(UNIX_EPOCH)
+            .tick_duration(TICK)
+            .min_message_latency(latency)
+            .max_message_latency(latency)
+            .tcp_capacity(1024)
+            .simulation_duration(Duration::from_secs(86_400))
+            .build();
+        Self { sim, machine: Machine { host: String::new(), shared: Arc::default(), log } }
+    }
+}
+
+impl Stage for Turmoil {
+    type Machine = Machine;
+
+    fn host<F, R>(&mut self, name: &str, software: F)
+    where
+        F: Fn(Machine) -> R + 'static,
+        R: Future<Output = ()> + 'static,
+    {
+        let machine = Machine { host: name.to_owned(), ..self.machine.clone() };
+        self.sim.host(name, move || {
+            let running = software(machine.clone());
+            let last = ClosesLast(machine.closing_order());
+            async move {
+                running.await;
+                drop(last);
+                Ok(())
+            }
+        });
+    }
+
+    /// One tick, which is never too much.
+    fn step(&mut self, _until: Duration) -> Result<(), String> {
+        self.sim.step().map(drop).map_err(|error| error.to_string())
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.sim.elapsed()
+    }
+
+    fn crash(&mut self, host: &str) {
+        if !self.sim.is_host_running(host) {
+            return;
+        }
+        self.machine.shared().closing.entry(host.to_owned()).or_default().begin();
+        self.sim.crash(host);
+    }
+
+    fn start(&mut self, host: &str) {
+        self.crash(host);
+        self.sim.bounce(host);
+    }
+
+    fn break_link(&mut self, fault: Fault, from: &str, to: &str) {
+        match fault {
+            Fault::Partition => self.sim.partition(from, to),
+            Fault::Hold => self.sim.hold(from, to),
+            Fault::Lose => self.sim.partition_oneway(from, to),
+            Fault::Latency(latency) => self.sim.set_link_latency(from, to, latency),
+        }
+    }
+
+    fn mend_link(&mut self, fault: Fault, from: &str, to: &str, usual: Duration) {
+        match fault {
+            Fault::Partition => self.sim.repair(from, to),
+            Fault::Hold => self.sim.release(from, to),
+            Fault::Lose => self.sim.repair_oneway(from, to),
+            Fault::Latency(_) => self.sim.set_link_latency(from, to, usual),
+        }
+    }
+}
+
+/// Virtual time since the start, on any host.
+pub(crate) fn elapsed() -> Duration {
+    turmoil::sim_elapsed().unwrap_or_default()
+}
+
+/// The network as one program sees it.
+#[derive(Clone)]
+pub(crate) struct Machine {
+    host: String,
+    shared: Arc<Mutex<Shared>>,
+    log: Log,
+}
+
+#[derive(Default)]
+struct Shared {
+    /// Who has which port.
+    ports: BTreeMap<u16, String>,
+    closing: BTreeMap<String, ClosingOrder>,
+}
+
+impl hosts::Machine for Machine {
+    async fn own_pipes(&self) -> io::Result<Stream> {
+        let (stream, from) = TcpListener::bind(("0.0.0.0", PIPES)).await?.accept().await?;
+        Ok(Wiretap::lines(stream, self.place(self.wire_from(from))))
+    }
+
+    async fn pipes_of(&self, host: &str) -> io::Result<Stream> {
+        let stream = TcpStream::connect((host, PIPES)).await?;
+        let wire = self.wire_to(host, &stream)?;
+        Ok(Wiretap::lines(stream, self.place(wire)))
+    }
+}
+
+impl Machine {
+    fn wire_to(&self, host: &str, stream: &TcpStream) -> io::Result<Wire> {
+        let number = stream.local_addr()?.port();
+        Ok(Wire { client: self.host.clone(), server: host.to_owned(), number })
+    }
+
+    fn wire_from(&self, from: SocketAddr) -> Wire {
+        let client = turmoil::reverse_lookup(from.ip()).unwrap_or_default();
+        Wire { client, server: self.host.clone(), number: from.port() }
+    }
+
+    fn place(&self, wire: Wire) -> Place {
+        let (host, log) = (self.host.clone(), self.log.clone());
+        Place { host, wire, log, closing_order: self.closing_order() }
+    }
+
+    fn closing_order(&self) -> ClosingOrder {
+        self.shared().closing.entry(self.host.clone()).or_default().clone()
+    }
+
+    fn holder(&self, port: u16) -> Option<String> {
+        self.shared().ports.get(&port).cloned()
+    }
+
+    fn shared(&self) -> MutexGuard<'_, Shared> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Network for Machine {
+    type Stream = Stream;
+    type Listener = Door;
+
+    async fn bind(&self, port: u16) -> io::Result<Door> {
+        if self.holder(port).is_some() {
+            return Err(io::ErrorKind::AddrInUse.into());
+        }
+        let listener = TcpListener::bind(("0.0.0.0", port)).await?;
+        self.shared().ports.insert(port, self.host.clone());
+        Ok(Door { listener, port, machine: self.clone() })
+    }
+
+    async fn connect(&self, port: u16) -> io::Result<Stream> {
+        let Some(holder) = self.holder(port) else {
+            return Err(io::ErrorKind::ConnectionRefused.into());
+        };
+        let stream = TcpStream::connect((holder.as_str(), port)).await?;
+        let wire = self.wire_to(&holder, &stream)?;
+        Ok(Wiretap::http(stream, self.place(wire)))
+    }
+}
+
+/// A port that a program has, until this is dropped.
+pub(crate) struct Door {
+    listener: TcpListener,
+    port: u16,
+    machine: Machine,
+}
+
+impl Listener for Door {
+    type Stream = Stream;
+
+    fn port(&self) -> u16 {
+        self.port
+    }
+
+    async fn accept(&mut self) -> io::Result<Accepted<Stream>> {
+        let (stream, from) = self.listener.accept().await?;
+        let place = self.machine.place(self.machine.wire_from(from));
+        let stream = Wiretap::http(stream, place);
+        Ok(Accepted { stream, same_user: Box::pin(std::future::ready(Some(true))) })
+    }
+}
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        self.machine.shared().ports.remove(&self.port);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::time::Duration;
+
+    use super::Turmoil;
+    use crate::levels::hosts::Stage;
+    use crate::record::log::Log;
+
+    #[test]
+    fn a_panic_in_a_task_of_a_program_does_not_pass_unseen() {
+        let mut stage = Turmoil::new(1, Duration::from_millis(1), Log::default());
+        stage.host("server", |_| async {
+            tokio::spawn(async { panic!("as asked for") });
+            std::future::pending().await
+        });
+        let mut step = || stage.step(Duration::MAX);
+        let stepped = catch_unwind(AssertUnwindSafe(|| step().and_then(|()| step())));
+        assert!(!matches!(stepped, Ok(Ok(()))));
+    }
+}

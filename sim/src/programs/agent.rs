@@ -1,0 +1,240 @@
+//! Agents: real MCP clients that do what a scenario says, and keep a diary of what they were told.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use protocol::Json;
+use rmcp_client::model::{
+    CallToolRequest, CallToolRequestParams, CallToolResult, CancelTaskParams, CancelTaskRequest,
+    ClientCapabilities, ClientConfig, ClientRequest, GetTaskParams, GetTaskRequest, Implementation,
+    ProtocolVersion, ServerResult,
+};
+use rmcp_client::service::{PeerRequestOptions, RequestHandle, RunningService, ServiceError};
+use rmcp_client::transport::StreamableHttpClientTransport;
+use rmcp_client::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp_client::{ClientLifecycleMode, ClientServiceExt, RoleClient};
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+use crate::levels::hosts::{self, Machine};
+use crate::programs::http_client::HttpClient;
+use crate::scenario::{Call, Speaks, Via};
+
+/// How often an agent tries again to begin a conversation, and how long it waits in between.
+const JOIN_ATTEMPTS: u32 = 10;
+const JOIN_PAUSE: Duration = Duration::from_millis(50);
+
+type Client = RunningService<RoleClient, ClientConfig>;
+
+/// What one agent does.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    pub(crate) joins: Duration,
+    pub(crate) via: Via,
+    pub(crate) speaks: Speaks,
+    /// The host of its server, if it holds the pipes of one.
+    pub(crate) server: String,
+    pub(crate) port: u16,
+    /// In order of time.
+    pub(crate) acts: Vec<(Duration, Act)>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Act {
+    Call(Call),
+    TakeBack { label: String },
+    Leave,
+}
+
+/// What an agent was told about a call.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Told {
+    Ok(Json),
+    Failed {
+        code: String,
+        guarantee: Option<String>,
+    },
+    /// There will be no answer.
+    Lost(String),
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Entry {
+    pub(crate) called: Option<Duration>,
+    pub(crate) told: Vec<(Duration, Told)>,
+    pub(crate) taken_back: Option<Duration>,
+}
+
+/// By the label of the call; shared by the agents of a simulation.
+#[derive(Clone, Default)]
+pub(crate) struct Diary(Arc<Mutex<Pages>>);
+
+#[derive(Clone, Default)]
+pub(crate) struct Pages {
+    pub(crate) entries: BTreeMap<String, Entry>,
+    /// Agents that never got to speak.
+    pub(crate) shut_out: Vec<String>,
+}
+
+impl Diary {
+    pub(crate) fn pages(&self) -> Pages {
+        self.lock().clone()
+    }
+
+    pub(crate) fn is_closed(&self, label: &str) -> bool {
+        let pages = self.lock();
+        pages
+            .entries
+            .get(label)
+            .is_some_and(|entry| !entry.told.is_empty() || entry.taken_back.is_some())
+    }
+
+    pub(crate) fn write(&self, label: &str, change: impl FnOnce(&mut Entry)) {
+        change(self.lock().entries.entry(label.to_owned()).or_default());
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Pages> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn told(&self, label: &str, told: Told) {
+        self.write(label, |entry| entry.told.push((hosts::now(), told)));
+    }
+}
+
+/// Plays until the end of the simulation.
+pub(crate) async fn play<M: Machine>(part: Part, machine: M, diary: Diary) {
+    let started = Instant::now();
+    sleep_until(started + part.joins).await;
+    let mut joined = join(&part, &machine).await;
+    for _ in 0..JOIN_ATTEMPTS {
+        if joined.is_err() {
+            tokio::time::sleep(JOIN_PAUSE).await; // Its server may be about to come up.
+            joined = join(&part, &machine).await;
+        }
+    }
+    if let Err(problem) = &joined {
+        diary.lock().shut_out.push(problem.clone());
+    }
+    let mut back: BTreeMap<String, CancellationToken> = BTreeMap::new();
+    let mut client = joined.as_ref().ok();
+    for (at, act) in part.acts {
+        sleep_until(started + at).await;
+        match act {
+            Act::Call(call) => {
+                diary.write(&call.label, |entry| entry.called = Some(hosts::now()));
+                let Some(client) = client else {
+                    let problem = joined.as_ref().err().cloned();
+                    let problem = problem.unwrap_or_else(|| "the agent has left".to_owned());
+                    diary.told(&call.label, Told::Lost(problem));
+                    continue;
+                };
+                let token = back.entry(call.label.clone()).or_default().clone();
+                match ask(client, &call).await {
+                    Ok(handle) => {
+                        drop(tokio::spawn(wait(call.label, handle, token, diary.clone())))
+                    }
+                    Err(error) => diary.told(&call.label, Told::Lost(error.to_string())),
+                }
+            }
+            Act::TakeBack { label } => back.entry(label).or_default().cancel(),
+            Act::Leave => {
+                if let Some(client) = client.take() {
+                    client.cancellation_token().cancel();
+                }
+            }
+        }
+    }
+    std::future::pending().await
+}
+
+async fn join<M: Machine>(part: &Part, machine: &M) -> Result<Client, String> {
+    let mut capabilities = ClientCapabilities::default();
+    if part.speaks == Speaks::Tasks {
+        capabilities = ClientCapabilities::builder().enable_tasks().build();
+    }
+    let client = ClientConfig::new(capabilities, Implementation::new("agent", "1"));
+    let lifecycle = match part.speaks {
+        Speaks::Modern | Speaks::Tasks => ClientLifecycleMode::Discover {
+            preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+        },
+        Speaks::Legacy => ClientLifecycleMode::Initialize,
+    };
+    let joined = match part.via {
+        Via::Http => {
+            let http = HttpClient { network: machine.clone(), port: part.port };
+            let config = StreamableHttpClientTransportConfig::with_uri("http://127.0.0.1/mcp");
+            let transport = StreamableHttpClientTransport::with_client(http, config);
+            client.serve_with_lifecycle(transport, lifecycle).await
+        }
+        Via::Stdio | Via::OwnServer => {
+            let pipes = machine.pipes_of(&part.server).await.map_err(|error| error.to_string())?;
+            client.serve_with_lifecycle(tokio::io::split(pipes), lifecycle).await
+        }
+    };
+    joined.map_err(|error| format!("the agent could not join: {error}"))
+}
+
+async fn ask(client: &Client, call: &Call) -> Result<RequestHandle<RoleClient>, ServiceError> {
+    let task = || call.arguments.get("taskId").and_then(Json::as_str).unwrap_or_default();
+    let request = match call.tool.as_str() {
+        "tasks/get" => {
+            ClientRequest::GetTaskRequest(GetTaskRequest::new(GetTaskParams::new(task())))
+        }
+        "tasks/cancel" => {
+            ClientRequest::CancelTaskRequest(CancelTaskRequest::new(CancelTaskParams::new(task())))
+        }
+        tool => {
+            let params = CallToolRequestParams::new(tool.to_owned());
+            let params = params.with_arguments(call.arguments.clone());
+            ClientRequest::CallToolRequest(CallToolRequest::new(params))
+        }
+    };
+    client.send_cancellable_request(request, PeerRequestOptions::no_options()).await
+}
+
+async fn wait(
+    label: String,
+    mut handle: RequestHandle<RoleClient>,
+    back: CancellationToken,
+    diary: Diary,
+) {
+    tokio::select! {
+        biased;
+        () = back.cancelled() => {
+            diary.write(&label, |entry| entry.taken_back = Some(hosts::now()));
+            // If it cannot be said, the server is gone, and the call with it.
+            handle.cancel(None).await.unwrap_or_default();
+        }
+        answer = &mut handle.rx => {
+            let told = match answer {
+                Ok(Ok(ServerResult::CallToolResult(result))) => told(result),
+                Ok(Err(ServiceError::McpError(error))) => {
+                    Told::Failed { code: error.code.0.to_string(), guarantee: None }
+                }
+                // About a task.
+                Ok(Ok(result)) => Told::Ok(serde_json::to_value(result).unwrap_or_default()),
+                Ok(Err(error)) => Told::Lost(error.to_string()),
+                Err(_) => Told::Lost("the conversation ended".to_owned()),
+            };
+            diary.told(&label, told);
+        }
+    }
+}
+
+fn told(result: CallToolResult) -> Told {
+    if result.is_error != Some(true) {
+        return Told::Ok(result.structured_content.unwrap_or_default());
+    }
+    let text = result.content.first().and_then(|content| content.as_text());
+    let error: Option<Json> = text.and_then(|text| serde_json::from_str(&text.text).ok());
+    let text = |pointer: &str| {
+        let value = error.as_ref().and_then(|error| error.pointer(pointer));
+        value.and_then(Json::as_str).map(str::to_owned)
+    };
+    Told::Failed {
+        code: text("/error/code").unwrap_or_default(),
+        guarantee: text("/error/details/execution_guarantee"),
+    }
+}

@@ -1,0 +1,89 @@
+//! Log: what crossed which wire and when, as seen from both of its ends, and what was done to the world.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use protocol::Json;
+
+use crate::levels::hosts;
+
+/// One connection between two hosts.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Wire {
+    pub(crate) client: String,
+    pub(crate) server: String,
+    /// Tells apart the connections of one client.
+    pub(crate) number: u16,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Record {
+    pub(crate) at: Duration,
+    pub(crate) what: What,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum What {
+    /// At one end of a wire.
+    Crossing { host: String, wire: Wire, crossing: Crossing },
+    /// Something that happened to or at `actor` beside the wires.
+    Note { actor: String, kind: &'static str, text: String },
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Crossing {
+    Opened,
+    Sent(Message),
+    Received(Message),
+    /// This end is closed, or has seen that the other is.
+    Ended,
+}
+
+/// What one end said to the other.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Message {
+    Json(Json),
+    /// A text frame that is not JSON.
+    Text(String),
+    Binary(usize),
+    Close {
+        code: Option<u16>,
+        reason: String,
+    },
+    /// An HTTP request without a body.
+    Get(String),
+    /// An HTTP answer that is not the usual one.
+    Status(u16),
+}
+
+/// Shared by everything that happens in one simulation.
+#[derive(Clone, Default)]
+pub(crate) struct Log {
+    records: Arc<Mutex<Vec<Record>>>,
+    /// Only what judges need: the server's end of every wire and what Unity says, without heartbeats.
+    pub(crate) is_brief: bool,
+}
+
+impl Log {
+    pub(crate) fn brief() -> Self {
+        Self { is_brief: true, ..Self::default() }
+    }
+
+    pub(crate) fn crossing(&self, host: &str, wire: &Wire, crossing: Crossing) {
+        let what = What::Crossing { host: host.to_owned(), wire: wire.clone(), crossing };
+        self.add(hosts::now(), what);
+    }
+
+    pub(crate) fn note(&self, at: Duration, actor: &str, kind: &'static str, text: String) {
+        self.add(at, What::Note { actor: actor.to_owned(), kind, text });
+    }
+
+    /// Everything so far; what comes later is of another run.
+    pub(crate) fn take(&self) -> Vec<Record> {
+        std::mem::take(&mut *self.records.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn add(&self, at: Duration, what: What) {
+        self.records.lock().unwrap_or_else(PoisonError::into_inner).push(Record { at, what });
+    }
+}

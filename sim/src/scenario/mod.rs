@@ -1,0 +1,212 @@
+//! Scenario: what agents, Unity, the network and the server do at which time, and what must come of it.
+//! A YAML file: `file` says what may be written,
+//! `reading` reads it, `checking` sees what goes together, `writing` writes one.
+
+mod checking;
+mod file;
+pub mod files;
+mod reading;
+mod words;
+mod writing;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use mock_unity::{Command, MockEditor, Settings};
+use protocol::{Json, Map};
+use unity_mcp::config_loader::Config;
+
+use crate::levels::hosts::Fault;
+
+pub use file::schema;
+pub use reading::parse;
+pub(crate) use reading::uniform_suite;
+pub(crate) use words::network_words;
+
+/// The names that are taken by what every scenario has.
+pub const SERVER: &str = "server";
+pub const UNITY: &str = "unity";
+pub const UNITY2: &str = "unity2";
+/// What happens to the links is told of it.
+pub const NETWORK: &str = "network";
+/// The one agent of a scenario that names none.
+pub const AGENT: &str = "agent";
+
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    pub why: String,
+    pub seed: u64,
+    /// Without it the run ends a moment after the last step and the last answer.
+    pub lasts: Option<Duration>,
+    pub latency: Duration,
+    pub shows_heartbeats: bool,
+    pub config: Config,
+    pub editors: Vec<Editor>,
+    pub agents: BTreeMap<String, Agent>,
+    /// In order of time.
+    pub steps: Vec<Step>,
+    pub executed: Option<Vec<String>>,
+    pub executed_once: Vec<String>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Editor {
+    pub name: &'static str,
+    pub starts: Duration,
+    pub settings: Settings,
+}
+
+#[derive(Clone, Debug)]
+pub struct Agent {
+    pub joins: Duration,
+    pub via: Via,
+    pub speaks: Speaks,
+}
+
+/// How an agent reaches a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Via {
+    Http,
+    /// It has started the server and holds its pipes.
+    Stdio,
+    /// It has started a server of its own, which finds the port taken.
+    OwnServer,
+}
+
+/// How an agent begins the conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Speaks {
+    /// `server/discover`, each request complete in itself (2026-07-28).
+    Modern,
+    /// The same, by one who knows what a task is.
+    Tasks,
+    /// `initialize` (2025-11-25 and before).
+    Legacy,
+}
+
+/// Where something stands in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub line: u64,
+    pub column: u64,
+}
+
+#[derive(Clone, Debug)]
+pub struct Step {
+    pub at: Duration,
+    /// In the file.
+    pub place: Place,
+    pub action: Action,
+}
+
+#[derive(Clone, Debug)]
+pub enum Action {
+    Call(Call),
+    /// An agent takes a call back.
+    Cancel {
+        label: String,
+    },
+    Leave {
+        agent: String,
+    },
+    Unity {
+        editor: &'static str,
+        words: String,
+        command: Command,
+    },
+    Network {
+        words: String,
+        fault: Fault,
+        from: String,
+        to: String,
+        lasts: Option<Duration>,
+    },
+    Server {
+        does: ServerDoes,
+        away: Option<Duration>,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServerDoes {
+    /// It is asked to stop.
+    Stop,
+    /// It is killed.
+    Crash,
+    Start,
+}
+
+#[derive(Clone, Debug)]
+pub struct Call {
+    pub label: String,
+    pub agent: String,
+    /// A tool, or one of the methods `tasks/get` and `tasks/cancel`.
+    pub tool: String,
+    pub arguments: Map<String, Json>,
+    pub expected: Expected,
+    pub within: Option<Duration>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Expected {
+    /// Its answer has at least these fields.
+    Ok(Json),
+    Error {
+        code: String,
+        guarantee: Option<String>,
+    },
+    /// Never: it was taken back, or its server died.
+    Nothing,
+    /// Whatever it is, if it is true.
+    Anything,
+}
+
+impl Scenario {
+    /// All chance from another seed.
+    pub fn reseed(&mut self, seed: u64) {
+        self.seed = seed;
+        for (number, editor) in (0..).zip(&mut self.editors) {
+            editor.settings.seed = seed.wrapping_add(number); // Another seed is another Editor.
+        }
+    }
+
+    /// Whether an agent asks for something that only MCP knows.
+    pub(crate) fn has_tasks(&self) -> bool {
+        self.agents.values().any(|agent| agent.speaks == Speaks::Tasks)
+    }
+
+    pub fn calls(&self) -> impl Iterator<Item = (Duration, &Call)> {
+        self.steps.iter().filter_map(|step| match &step.action {
+            Action::Call(call) => Some((step.at, call)),
+            Action::Cancel { .. }
+            | Action::Leave { .. }
+            | Action::Unity { .. }
+            | Action::Network { .. }
+            | Action::Server { .. } => None,
+        })
+    }
+
+    /// Tells an Editor what it does when.
+    pub(crate) fn instruct(&self, editor: &Editor, mock: &mut MockEditor) {
+        for step in &self.steps {
+            if let Action::Unity { editor: name, command, .. } = &step.action
+                && *name == editor.name
+            {
+                mock.plan(step.at.saturating_sub(editor.starts), None, command.clone());
+            }
+        }
+    }
+
+    /// The host of the server that an agent speaks with.
+    pub fn server_of(&self, agent: &str) -> String {
+        match self.agents.get(agent).map(|agent| agent.via) {
+            Some(Via::OwnServer) => format!("{SERVER}-of-{agent}"),
+            Some(Via::Http | Via::Stdio) | None => SERVER.to_owned(),
+        }
+    }
+
+    /// Whether anybody holds the pipes of the server.
+    pub fn has_stdio(&self) -> bool {
+        self.agents.values().any(|agent| agent.via == Via::Stdio)
+    }
+}
