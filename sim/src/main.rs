@@ -13,7 +13,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use commands::swarm::{self, Extent};
-use commands::{canary, figures, scenarios, schedules};
+use commands::{canary, figures, scenario, schedules};
 use sim::levels::run::Level;
 
 /// Simulations of unity-mcp: scenarios, random plans at three levels, random schedules against the core.
@@ -125,14 +125,14 @@ enum Command {
 
 fn main() -> ExitCode {
     match Arguments::parse().command {
-        Command::List => scenarios::list(),
+        Command::List => scenario::list(),
         Command::Run { what, seed, level, trace } => {
-            scenarios::play(level, what.as_deref(), seed, trace)
+            scenario::play(level, what.as_deref(), seed, trace)
         }
-        Command::Meta { seeds } => scenarios::meta(seeds),
-        Command::Tell { seed, reverse } => scenarios::tell(seed, reverse),
-        Command::Html { what, output, seed } => scenarios::draw(&what, seed, &output),
-        Command::Validate { what } => scenarios::validate(what.as_deref()),
+        Command::Meta { seeds } => scenario::meta(seeds),
+        Command::Tell { seed, reverse } => scenario::tell(seed, reverse),
+        Command::Html { what, output, seed } => scenario::draw(&what, seed, &output),
+        Command::Validate { what } => scenario::validate(what.as_deref()),
         Command::Swarm { level, seeds, from, minutes } => {
             swarm::swarm(Extent { level, seeds, from, minutes })
         }

@@ -4,12 +4,12 @@ use mock_unity::Command;
 use sim::levels::run::{Level, run};
 use sim::random::plan;
 use sim::random::shrink::shrink;
-use sim::scenario::{self, Action, Place, Scenario, Step, UNITY};
+use sim::scenario::{self, Action, Position, Scenario, Step, UNITY};
 
 /// As it would be read from its file.
 fn without_places(mut scenario: Scenario) -> String {
     for step in &mut scenario.steps {
-        step.place = Place { line: 0, column: 0 };
+        step.position = Position { line: 0, column: 0 };
     }
     format!("{scenario:?}").split("config: ").next().unwrap_or_default().to_owned()
 }
@@ -56,10 +56,10 @@ fn a_plan_that_finds_something_is_shrunk_to_what_finds_it() {
         words: words.to_owned(),
         command: Command::parse(words).unwrap(),
     };
-    let (at, place) = (std::time::Duration::from_millis(7_123), Place { line: 0, column: 0 });
+    let (at, position) = (std::time::Duration::from_millis(7_123), Position { line: 0, column: 0 });
     for level in [Level::Core, Level::Shell] {
         let mut plan = plan::draw(1);
-        plan.steps.push(Step { at, place, action: action.clone() });
+        plan.steps.push(Step { at, position, action: action.clone() });
         plan.steps.sort_by_key(|step| step.at);
         let found = run(level, &plan).failures;
         assert!(found.iter().any(|finding| finding.contains("probe")), "{found:?}");

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use sim::faults::Planting;
+use sim::faults::Fault;
 use sim::levels::run::{Level, judge};
 use sim::random::plan;
 
@@ -19,16 +19,16 @@ pub(crate) fn canary(from: u64, with_full: bool) -> ExitCode {
     println!("plans until a planted fault is found, from seed {from}");
     println!("{:>6} {:>6} {:>6}", "core", "shell", if with_full { "full" } else { "" });
     let mut all_found = true;
-    for planting in Planting::faults() {
-        let core = found_after(Level::Core, planting, from, CORE_MAX);
-        let shell = found_after(Level::Shell, planting, from, CORE_MAX);
-        let full = with_full.then(|| found_after(Level::Full, planting, from, FULL_MAX)).flatten();
+    for fault in Fault::faults() {
+        let core = found_after(Level::Core, fault, from, CORE_MAX);
+        let shell = found_after(Level::Shell, fault, from, CORE_MAX);
+        let full = with_full.then(|| found_after(Level::Full, fault, from, FULL_MAX)).flatten();
         all_found &= core.is_some() || shell.is_some() || full.is_some();
         let shown = |found: &Option<(u64, String)>| {
             found.as_ref().map_or("-".to_owned(), |(count, _)| count.to_string())
         };
         let full_shown = if with_full { shown(&full) } else { String::new() };
-        println!("{:>6} {:>6} {full_shown:>6}  {}", shown(&core), shown(&shell), planting.name());
+        println!("{:>6} {:>6} {full_shown:>6}  {}", shown(&core), shown(&shell), fault.name());
         let what = core.or(shell).or(full).map_or("NOT FOUND".to_owned(), |(_, what)| what);
         println!("                      {}", what.chars().take(110).collect::<String>());
     }
@@ -36,7 +36,7 @@ pub(crate) fn canary(from: u64, with_full: bool) -> ExitCode {
 }
 
 /// How many plans it takes, and what the last of them finds.
-fn found_after(level: Level, planting: Planting, from: u64, max: u64) -> Option<(u64, String)> {
+fn found_after(level: Level, fault: Fault, from: u64, max: u64) -> Option<(u64, String)> {
     let cores = thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let next = AtomicU64::new(from);
     let first = AtomicU64::new(u64::MAX);
@@ -47,7 +47,7 @@ fn found_after(level: Level, planting: Planting, from: u64, max: u64) -> Option<
             if seed >= from + max || seed > first.load(Ordering::Relaxed) {
                 return found;
             }
-            let run = judge(level, &plan::draw(seed), planting);
+            let run = judge(level, &plan::draw(seed), fault);
             if let Some(what) = run.failures.first() {
                 first.fetch_min(seed, Ordering::Relaxed);
                 found = found.or(Some((seed - from + 1, what.clone())));

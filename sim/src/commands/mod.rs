@@ -1,8 +1,8 @@
-//! The commands of the program, one file each. They use the library and print; nothing uses them.
+//! The commands of the program, one file each. They use the books and print; nothing uses them.
 
 pub(crate) mod canary;
 pub(crate) mod figures;
 mod progress;
-pub(crate) mod scenarios;
+pub(crate) mod scenario;
 pub(crate) mod schedules;
 pub(crate) mod swarm;

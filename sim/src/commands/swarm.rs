@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use sim::faults::Planting;
+use sim::faults::Fault;
 use sim::judge::seen::Seen;
 use sim::judge::tally::Tally;
 use sim::levels::run::{Level, Run, judge, run};
@@ -65,7 +65,7 @@ pub(crate) fn swarm(extent: Extent) -> ExitCode {
             if seed >= extent.from + extent.seeds || end.is_some_and(|end| Instant::now() > end) {
                 break;
             }
-            let run = judge(extent.level, &plan::draw(seed), Planting::Nothing);
+            let run = judge(extent.level, &plan::draw(seed), Fault::None);
             total.plans += 1;
             total.simulated += run.simulated;
             total.seen.add(&run.seen);

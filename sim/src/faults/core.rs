@@ -14,7 +14,7 @@ use coordination::Core;
 use crate::random::schedule::fake_unity::{console, result};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum CoreFault {
     ForgetTheRequestTimeout,
     ForgetTheWaitLimit,
     ResendAfterReconnect,
@@ -39,7 +39,7 @@ pub enum Fault {
     DoNothing,
 }
 
-impl Fault {
+impl CoreFault {
     pub const ALL: [Self; 22] = [
         Self::ForgetTheRequestTimeout,
         Self::ForgetTheWaitLimit,
@@ -97,7 +97,7 @@ impl Fault {
         self,
         limits: &Limits,
         make: impl FnOnce(&Limits) -> ExecutionCoordinator,
-    ) -> Planted {
+    ) -> FaultyCore {
         let mut limits = limits.clone();
         match self {
             Self::QueueOneTooMany => limits.queue_max += 1,
@@ -107,7 +107,7 @@ impl Fault {
             Self::CloseAfterNineBadFrames => limits.bad_frames_max -= 1,
             _ => {}
         }
-        Planted {
+        FaultyCore {
             fault: self,
             core: make(&limits),
             last_execute: None,
@@ -119,8 +119,8 @@ impl Fault {
     }
 }
 
-pub struct Planted {
-    fault: Fault,
+pub struct FaultyCore {
+    fault: CoreFault,
     core: ExecutionCoordinator,
     last_execute: Option<ToUnity>,
     last_seq: u64,
@@ -130,7 +130,7 @@ pub struct Planted {
     session: Option<coordination::ConnectionId>,
 }
 
-impl Core for Planted {
+impl Core for FaultyCore {
     fn handle(&mut self, now: Timestamp, event: Event) -> Vec<Effect> {
         if self.forgets(&event) {
             return Vec::new();
@@ -151,12 +151,12 @@ impl Core for Planted {
     }
 }
 
-impl Planted {
+impl FaultyCore {
     fn hides(&self, why: Why) -> bool {
         match self.fault {
-            Fault::ForgetTheRequestTimeout => why == Why::TripTimeout,
-            Fault::ForgetTheWaitLimit => why == Why::WaitOver,
-            Fault::DoNothing => true,
+            CoreFault::ForgetTheRequestTimeout => why == Why::TripTimeout,
+            CoreFault::ForgetTheWaitLimit => why == Why::WaitOver,
+            CoreFault::DoNothing => true,
             _ => false,
         }
     }
@@ -164,13 +164,13 @@ impl Planted {
     /// A deadline that is forgotten is met only when something else happens.
     fn forgets(&self, event: &Event) -> bool {
         let hidden = self.core.next_deadline().is_some_and(|deadline| self.hides(deadline.why));
-        self.fault == Fault::DoNothing || (*event == Event::DeadlineReached && hidden)
+        self.fault == CoreFault::DoNothing || (*event == Event::DeadlineReached && hidden)
     }
 
     fn tamper_with_event(&mut self, event: Event) -> Vec<Event> {
         match (self.fault, event) {
             (
-                Fault::AcceptAStaleSeq,
+                CoreFault::AcceptAStaleSeq,
                 Event::UnityFrame { on, frame: Ok(FromUnity::EditorStatus(mut status)) },
             ) => {
                 self.last_seq += 1;
@@ -178,7 +178,7 @@ impl Planted {
                 self.last_seq = status.seq;
                 vec![Event::UnityFrame { on, frame: Ok(FromUnity::EditorStatus(status)) }]
             }
-            (Fault::SwapTwoCalls, event @ Event::CallReceived { .. }) => {
+            (CoreFault::SwapTwoCalls, event @ Event::CallReceived { .. }) => {
                 // Every third call waits for the next one, which goes first.
                 self.count += 1;
                 if self.count.is_multiple_of(3) {
@@ -189,8 +189,8 @@ impl Planted {
                 events.extend(self.held.drain(..));
                 events
             }
-            (Fault::IgnoreMcpCancel, Event::CallCancelled { .. }) => Vec::new(),
-            (Fault::ForgetTheCompile, Event::UnityClosed { on, by })
+            (CoreFault::IgnoreMcpCancel, Event::CallCancelled { .. }) => Vec::new(),
+            (CoreFault::ForgetTheCompile, Event::UnityClosed { on, by })
                 if self.session == Some(on) =>
             {
                 let status = protocol::EditorStatus { state: EditorState::Ready, seq: u64::MAX };
@@ -198,14 +198,14 @@ impl Planted {
                 vec![ready, Event::UnityClosed { on, by }]
             }
             (
-                Fault::SendWhileCompiling,
+                CoreFault::SendWhileCompiling,
                 Event::UnityFrame { on, frame: Ok(FromUnity::EditorStatus(mut status)) },
             ) => {
                 status.state = EditorState::Ready;
                 vec![Event::UnityFrame { on, frame: Ok(FromUnity::EditorStatus(status)) }]
             }
             (
-                Fault::IgnoreANewPluginSession,
+                CoreFault::IgnoreANewPluginSession,
                 Event::UnityFrame { on, frame: Ok(FromUnity::Hello(hello)) },
             ) => {
                 let hello = PluginHello { plugin_session_id: None, ..hello };
@@ -228,7 +228,7 @@ impl Planted {
 
     fn tamper_with_effect(&mut self, now: Timestamp, effect: Effect) -> Vec<Effect> {
         match (self.fault, effect) {
-            (Fault::ResendAfterReconnect, Effect::Send { on, frame }) => {
+            (CoreFault::ResendAfterReconnect, Effect::Send { on, frame }) => {
                 let again = match &frame {
                     ToUnity::Capability(_) => self.last_execute.take(),
                     ToUnity::Execute(_) => {
@@ -240,11 +240,14 @@ impl Planted {
                 let again = again.map(|frame| Effect::Send { on, frame });
                 [Some(Effect::Send { on, frame }), again].into_iter().flatten().collect()
             }
-            (Fault::FreeTheLaneOnTimeout, Effect::Send { on, frame: ToUnity::Execute(frame) }) => {
+            (
+                CoreFault::FreeTheLaneOnTimeout,
+                Effect::Send { on, frame: ToUnity::Execute(frame) },
+            ) => {
                 self.last_execute = Some(ToUnity::Execute(frame.clone()));
                 vec![Effect::Send { on, frame: ToUnity::Execute(frame) }]
             }
-            (Fault::FreeTheLaneOnTimeout, effect @ Effect::Reply { .. })
+            (CoreFault::FreeTheLaneOnTimeout, effect @ Effect::Reply { .. })
                 if fails_with(&effect, ErrorCode::RequestTimeout) =>
             {
                 let mut effects = vec![effect];
@@ -255,13 +258,13 @@ impl Planted {
                 }
                 effects
             }
-            (Fault::AnswerTwice, effect @ Effect::Reply { .. }) => vec![effect.clone(), effect],
-            (Fault::LoseAnAnswer, effect @ Effect::Reply { .. }) => {
+            (CoreFault::AnswerTwice, effect @ Effect::Reply { .. }) => vec![effect.clone(), effect],
+            (CoreFault::LoseAnAnswer, effect @ Effect::Reply { .. }) => {
                 self.count += 1;
                 if self.count.is_multiple_of(20) { Vec::new() } else { vec![effect] }
             }
             (
-                Fault::LieAboutExecution,
+                CoreFault::LieAboutExecution,
                 Effect::Reply { call, request_id, outcome: Err(failure) },
             ) => {
                 let guarantee = Guarantee::NotExecuted;
@@ -273,7 +276,7 @@ impl Planted {
                 vec![Effect::Reply { call, request_id, outcome }]
             }
             (
-                Fault::ChangeATerminalState,
+                CoreFault::ChangeATerminalState,
                 Effect::Reply { call, request_id, outcome: Ok(Answer::Job(mut report)) },
             ) => {
                 self.count += 1;
@@ -282,8 +285,10 @@ impl Planted {
                 }
                 vec![Effect::Reply { call, request_id, outcome: Ok(Answer::Job(report)) }]
             }
-            (Fault::LoseTheCancel, Effect::Send { frame: ToUnity::Cancel(_), .. }) => Vec::new(),
-            (Fault::NeverPing, Effect::Send { frame: ToUnity::Ping(_), .. }) => Vec::new(),
+            (CoreFault::LoseTheCancel, Effect::Send { frame: ToUnity::Cancel(_), .. }) => {
+                Vec::new()
+            }
+            (CoreFault::NeverPing, Effect::Send { frame: ToUnity::Ping(_), .. }) => Vec::new(),
             (_, effect) => vec![effect],
         }
     }

@@ -1,4 +1,4 @@
-//! Drowsy: a network whose streams can miss a wake-up. What has arrived has left the wire, but whoever
+//! MissedWakeups: a network whose streams can miss a wake-up. What has arrived has left the wire, but whoever
 //! reads is not woken for it until something else wakes it.
 
 use std::io;
@@ -9,63 +9,63 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use unity_mcp::network::{Accepted, Listener, Network};
 
 /// Every so many reads of a stream one is missed.
-const AWAKE: u32 = 5;
+const MISSED_EVERY: u32 = 5;
 const BUFFER: usize = 16 * 1024;
 
 #[derive(Clone)]
-pub(crate) struct Drowsy<N> {
+pub(crate) struct MissedWakeups<N> {
     pub(crate) network: N,
-    pub(crate) is_drowsy: bool,
+    pub(crate) misses_wakeups: bool,
 }
 
-pub(crate) struct DrowsyDoor<L> {
-    door: L,
-    is_drowsy: bool,
+pub(crate) struct MissedWakeupListener<L> {
+    listener: L,
+    misses_wakeups: bool,
 }
 
-pub(crate) struct DrowsyStream<S> {
+pub(crate) struct MissedWakeupStream<S> {
     stream: S,
-    is_drowsy: bool,
+    misses_wakeups: bool,
     reads: u32,
     /// What was read while nobody was woken.
     missed: Vec<u8>,
 }
 
-impl<S> DrowsyStream<S> {
-    pub(crate) fn new(stream: S, is_drowsy: bool) -> Self {
-        Self { stream, is_drowsy, reads: 0, missed: Vec::new() }
+impl<S> MissedWakeupStream<S> {
+    pub(crate) fn new(stream: S, misses_wakeups: bool) -> Self {
+        Self { stream, misses_wakeups, reads: 0, missed: Vec::new() }
     }
 }
 
-impl<N: Network> Network for Drowsy<N> {
-    type Stream = DrowsyStream<N::Stream>;
-    type Listener = DrowsyDoor<N::Listener>;
+impl<N: Network> Network for MissedWakeups<N> {
+    type Stream = MissedWakeupStream<N::Stream>;
+    type Listener = MissedWakeupListener<N::Listener>;
 
     async fn bind(&self, port: u16) -> io::Result<Self::Listener> {
-        let door = self.network.bind(port).await?;
-        Ok(DrowsyDoor { door, is_drowsy: self.is_drowsy })
+        let listener = self.network.bind(port).await?;
+        Ok(MissedWakeupListener { listener, misses_wakeups: self.misses_wakeups })
     }
 
     async fn connect(&self, port: u16) -> io::Result<Self::Stream> {
         let stream = self.network.connect(port).await?;
-        Ok(DrowsyStream::new(stream, self.is_drowsy))
+        Ok(MissedWakeupStream::new(stream, self.misses_wakeups))
     }
 }
 
-impl<L: Listener<Stream: Send>> Listener for DrowsyDoor<L> {
-    type Stream = DrowsyStream<L::Stream>;
+impl<L: Listener<Stream: Send>> Listener for MissedWakeupListener<L> {
+    type Stream = MissedWakeupStream<L::Stream>;
 
     fn port(&self) -> u16 {
-        self.door.port()
+        self.listener.port()
     }
 
     async fn accept(&mut self) -> io::Result<Accepted<Self::Stream>> {
-        let Accepted { stream, same_user } = self.door.accept().await?;
-        Ok(Accepted { stream: DrowsyStream::new(stream, self.is_drowsy), same_user })
+        let Accepted { stream, same_user } = self.listener.accept().await?;
+        Ok(Accepted { stream: MissedWakeupStream::new(stream, self.misses_wakeups), same_user })
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for DrowsyStream<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for MissedWakeupStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -77,14 +77,14 @@ impl<S: AsyncRead + Unpin> AsyncRead for DrowsyStream<S> {
             buffer.put_slice(&bytes);
             return Poll::Ready(Ok(()));
         }
-        if !self.is_drowsy {
+        if !self.misses_wakeups {
             return Pin::new(&mut self.stream).poll_read(context, buffer);
         }
         let mut bytes = vec![0; BUFFER.min(buffer.remaining())];
         let mut read = ReadBuf::new(&mut bytes);
         ready!(Pin::new(&mut self.stream).poll_read(context, &mut read))?;
         self.reads += 1;
-        if self.reads.is_multiple_of(AWAKE) && !read.filled().is_empty() {
+        if self.reads.is_multiple_of(MISSED_EVERY) && !read.filled().is_empty() {
             self.missed = read.filled().to_vec();
             return Poll::Pending; // And nobody is going to wake the reader.
         }
@@ -93,7 +93,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for DrowsyStream<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for DrowsyStream<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for MissedWakeupStream<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

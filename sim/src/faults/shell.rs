@@ -35,7 +35,7 @@ impl ShellFault {
 }
 
 /// A core whose effects and events are tampered with on their way.
-pub(crate) struct Tampering<C> {
+pub(crate) struct FaultyShell<C> {
     fault: ShellFault,
     core: C,
     session: Option<ConnectionId>,
@@ -45,7 +45,7 @@ pub(crate) struct Tampering<C> {
     open: VecDeque<CallId>,
 }
 
-impl<C: Core> Tampering<C> {
+impl<C: Core> FaultyShell<C> {
     pub(crate) fn new(fault: ShellFault, core: C) -> Self {
         Self { fault, core, session: None, before: None, open: VecDeque::new() }
     }
@@ -77,7 +77,7 @@ impl<C: Core> Tampering<C> {
     }
 }
 
-impl<C: Core> Core for Tampering<C> {
+impl<C: Core> Core for FaultyShell<C> {
     fn handle(&mut self, now: Timestamp, event: Event) -> Vec<Effect> {
         match (self.fault, &event) {
             (ShellFault::IgnoreTheOverflow, Event::UnityNotSent { .. }) => return Vec::new(),

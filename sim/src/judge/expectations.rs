@@ -1,4 +1,4 @@
-//! What must be true of a run: here what the scenario expects, in `promises` what holds always. Judged by
+//! What must be true of a run: here what the scenario expects, in `promises` what holds always. CheckedCore by
 //! the agents' diaries, the bytes on the wires and the books of the Editors; never by what the server
 //! says of itself.
 
@@ -8,18 +8,22 @@ use std::time::Duration;
 use mock_unity::Books;
 use protocol::Json;
 
-use crate::programs::agent::{Entry, Pages, Told};
+use crate::programs::agent::{CallRecord, CallRecordsSnapshot, CallResult};
 use crate::scenario::{Call, Expected, Scenario};
 
 pub(super) type AllBooks = BTreeMap<String, (Duration, Books)>;
 
 /// What the scenario itself expects.
-pub(crate) fn expectations(scenario: &Scenario, diary: &Pages, books: &AllBooks) -> Vec<String> {
-    let mut failures = diary.shut_out.clone();
+pub(crate) fn expectations(
+    scenario: &Scenario,
+    records: &CallRecordsSnapshot,
+    books: &AllBooks,
+) -> Vec<String> {
+    let mut failures = records.not_joined.clone();
     for (_, call) in scenario.calls() {
-        let entry = diary.entries.get(&call.label).cloned().unwrap_or_default();
+        let record = records.calls.get(&call.label).cloned().unwrap_or_default();
         failures.extend(
-            judge_call(call, &entry).err().map(|problem| format!("{}: {problem}", call.label)),
+            check_call(call, &record).err().map(|problem| format!("{}: {problem}", call.label)),
         );
     }
     let executed = executed(books);
@@ -37,27 +41,30 @@ pub(crate) fn expectations(scenario: &Scenario, diary: &Pages, books: &AllBooks)
     failures
 }
 
-fn judge_call(call: &Call, entry: &Entry) -> Result<(), String> {
-    let (at, told) = match (entry.told.as_slice(), &call.expected) {
-        ([], Expected::Nothing) if entry.called.is_none() => return Err("it was not made".into()),
-        ([] | [(_, Told::Lost(_))], Expected::Nothing) => return Ok(()),
-        ([] | [_], Expected::Anything) if entry.taken_back.is_some() => return Ok(()),
+fn check_call(call: &Call, record: &CallRecord) -> Result<(), String> {
+    let (at, told) = match (record.answers.as_slice(), &call.expected) {
+        ([], Expected::Nothing) if record.called_at.is_none() => {
+            return Err("it was not made".into());
+        }
+        ([] | [(_, CallResult::Lost(_))], Expected::Nothing) => return Ok(()),
+        ([] | [_], Expected::Anything) if record.cancelled_at.is_some() => return Ok(()),
         ([], _) => return Err("it was not answered".to_owned()),
         ([(at, told)], _) => (*at, told),
         (many, _) => return Err(format!("it was told {} things", many.len())),
     };
     let fits = match (&call.expected, told) {
-        (Expected::Ok(fields), Told::Ok(result)) => contains(result, fields),
-        (Expected::Error { code, guarantee }, Told::Failed { code: told, guarantee: says }) => {
-            code == told && guarantee == says
-        }
+        (Expected::Ok(fields), CallResult::Ok(result)) => contains(result, fields),
+        (
+            Expected::Error { code, guarantee },
+            CallResult::Failed { code: told, guarantee: says },
+        ) => code == told && guarantee == says,
         (Expected::Anything, _) => true,
         (Expected::Ok(_) | Expected::Error { .. } | Expected::Nothing, _) => false,
     };
     if !fits {
         return Err(format!("it was told {told:?}, expected {:?}", call.expected));
     }
-    let took = at.saturating_sub(entry.called.unwrap_or_default());
+    let took = at.saturating_sub(record.called_at.unwrap_or_default());
     match call.within {
         Some(within) if took > within => Err(format!("it took {took:?}, expected {within:?}")),
         Some(_) | None => Ok(()),

@@ -1,10 +1,10 @@
 //! What must be true of a run. A run is judged by its records, by the books of the Editors and by what agents
 //! were told, never by what the server says of itself.
 
+pub(crate) mod call_outcomes;
+pub(crate) mod checked_core;
 mod drops;
 mod expectations;
-pub(crate) mod judged;
-pub(crate) mod ledger;
 pub(crate) mod model;
 mod promises;
 pub mod seen;

@@ -1,4 +1,4 @@
-//! What is promised always: the server's end of every wire is read in order, and compared with Unity's books.
+//! RecordKind is promised always: the server's end of every wire is read in order, and compared with Unity's books.
 
 mod agents;
 
@@ -11,9 +11,9 @@ use mock_unity::Execution;
 
 use super::drops::Drops;
 use super::expectations::{AllBooks, executed};
-use crate::judge::ledger::Ledger;
+use crate::judge::call_outcomes::CallOutcomes;
 use crate::judge::tally::Tally;
-use crate::record::log::{Crossing, Message, Record, What, Wire};
+use crate::record::log::{Crossing, Record, RecordKind, Wire, WireMessage};
 use crate::record::trace;
 use crate::scenario::SERVER;
 use agents::OpenRequest;
@@ -21,28 +21,28 @@ use agents::OpenRequest;
 /// How long what has come over one wire may take to be known at the others: two ticks.
 const SETTLES: Duration = Duration::from_millis(2);
 
-/// What is promised always; and what was seen of it.
+/// RecordKind is promised always; and what was seen of it.
 pub(crate) fn promises(records: &[Record], books: &AllBooks) -> (Vec<String>, Tally) {
-    let mut auditor = Auditor { ran: executed(books), ..Auditor::default() };
+    let mut checker = PromiseChecker { ran: executed(books), ..PromiseChecker::default() };
     for (starts, books) in books.values() {
         let ran_at = |ran: &Execution| (ran.request_id.0.clone(), *starts + ran.at);
-        auditor.drops.ran_at.extend(books.executed.iter().map(ran_at));
+        checker.drops.ran_at.extend(books.executed.iter().map(ran_at));
     }
     let mut failures = Vec::new();
     for record in records {
         match &record.what {
-            What::Crossing { host, wire, crossing } if *host == wire.server => {
-                let problem = auditor.see(record.at, wire, crossing).err();
+            RecordKind::Crossing { host, wire, crossing } if *host == wire.server => {
+                let problem = checker.see(record.at, wire, crossing).err();
                 failures.extend(problem.map(|problem| format!("at {:?}: {problem}", record.at)));
             }
-            What::Crossing { crossing: Crossing::Sent(Message::Json(frame)), .. } => {
-                auditor.drops.on_sent_by_client(frame);
+            RecordKind::Crossing { crossing: Crossing::Sent(WireMessage::Json(frame)), .. } => {
+                checker.drops.on_sent_by_client(frame);
             }
-            What::Crossing { .. } | What::Note { .. } => {}
+            RecordKind::Crossing { .. } | RecordKind::Note { .. } => {}
         }
     }
-    let ran = auditor.ran.iter().map(String::as_str);
-    failures.extend(auditor.ledger.close(ran).err());
+    let ran = checker.ran.iter().map(String::as_str);
+    failures.extend(checker.outcomes.close(ran).err());
     for (editor, (_, books)) in books {
         let overlapping = books.overlapping.iter();
         failures.extend(overlapping.map(|id| format!("{editor} got {id} before it was done")));
@@ -52,13 +52,13 @@ pub(crate) fn promises(records: &[Record], books: &AllBooks) -> (Vec<String>, Ta
             failures.push(format!("{editor} did not understand {} frames", books.not_understood));
         }
     }
-    (failures, auditor.tally)
+    (failures, checker.tally)
 }
 
 /// Sees the server's end of every wire, in order.
 #[derive(Default)]
-struct Auditor {
-    ledger: Ledger,
+struct PromiseChecker {
+    outcomes: CallOutcomes,
     ran: Vec<String>,
     /// Requests that were sent to Unity.
     sent: BTreeSet<String>,
@@ -67,7 +67,7 @@ struct Auditor {
     /// When each call for Unity came.
     arrived: BTreeMap<String, Duration>,
     last_sent: Option<(Duration, String)>,
-    /// What runs in Unity, by connection.
+    /// RecordKind runs in Unity, by connection.
     running: BTreeMap<Wire, String>,
     /// The connection that was welcomed last, by server.
     session: BTreeMap<String, Wire>,
@@ -75,7 +75,7 @@ struct Auditor {
     jobs: BTreeMap<String, String>,
     /// The calls of the requests that do something in Unity, and whether its answer is theirs.
     labels: BTreeMap<String, (String, bool)>,
-    /// What Unity gave for a call.
+    /// RecordKind Unity gave for a call.
     results: BTreeMap<String, Given>,
     taken_back_at: BTreeMap<String, Duration>,
     drops: Drops,
@@ -90,36 +90,36 @@ struct Given {
     is_due: bool,
 }
 
-impl Auditor {
+impl PromiseChecker {
     fn see(&mut self, at: Duration, wire: &Wire, crossing: &Crossing) -> Result<(), String> {
         match (trace::is_unity(&wire.client), crossing) {
-            (true, Crossing::Sent(Message::Json(frame))) => self.on_request(at, wire, frame),
-            (true, Crossing::Received(Message::Json(frame))) => {
+            (true, Crossing::Sent(WireMessage::Json(frame))) => self.on_request(at, wire, frame),
+            (true, Crossing::Received(WireMessage::Json(frame))) => {
                 self.on_frame(at, wire, frame);
                 Ok(())
             }
-            (true, Crossing::Sent(Message::Close { .. })) => {
+            (true, Crossing::Sent(WireMessage::Close { .. })) => {
                 self.excuse(at, wire);
                 self.drops.closing.insert(wire.clone());
                 Ok(())
             }
-            (true, Crossing::Received(Message::Close { .. })) => {
+            (true, Crossing::Received(WireMessage::Close { .. })) => {
                 self.drops.closing.insert(wire.clone());
                 Ok(())
             }
             // One server relays to another: there the call arrives where it is decided, and for the
             // first one it has left.
-            (false, Crossing::Received(Message::Json(request))) if is_relay(wire) => {
+            (false, Crossing::Received(WireMessage::Json(request))) if is_relay(wire) => {
                 self.arrived.insert(label_of(request), at);
-                self.ledger.handed(label_of(request))
+                self.outcomes.handed(label_of(request))
             }
             (false, Crossing::Sent(_) | Crossing::Ended) if is_relay(wire) => Ok(()),
-            (false, Crossing::Received(Message::Json(request))) => {
+            (false, Crossing::Received(WireMessage::Json(request))) => {
                 self.on_call(at, wire, request);
                 Ok(())
             }
-            (false, Crossing::Sent(Message::Json(answer))) => self.on_answer(at, wire, answer),
-            (false, Crossing::Sent(Message::Text(text))) => {
+            (false, Crossing::Sent(WireMessage::Json(answer))) => self.on_answer(at, wire, answer),
+            (false, Crossing::Sent(WireMessage::Text(text))) => {
                 Err(format!("{} was sent something that is not MCP: {text}", wire.client))
             }
             (false, Crossing::Ended) => {
@@ -163,7 +163,7 @@ impl Auditor {
         // A cancel that has just come may not have got through to where it is decided.
         let has_just_ended =
             self.taken_back_at.get(&label).is_some_and(|back| at <= *back + SETTLES);
-        if kind == "execute" && self.ledger.is_closed(&label) && !has_just_ended {
+        if kind == "execute" && self.outcomes.is_closed(&label) && !has_just_ended {
             return Err(format!("{label} was sent after its end"));
         }
         self.labels.insert(id, (label.clone(), kind == "execute"));
@@ -175,7 +175,7 @@ impl Auditor {
             }
             self.last_sent = Some((*arrived, label.clone()));
         }
-        self.ledger.handed(label)
+        self.outcomes.handed(label)
     }
 
     fn on_frame(&mut self, at: Duration, wire: &Wire, frame: &Json) {
@@ -185,7 +185,7 @@ impl Auditor {
         self.drops.answered_at.insert(wire.clone(), at);
         let is_session = self.session.get(&wire.server) == Some(wire);
         let is_result = *is_execute && text(frame, "type") == "result";
-        if is_session && is_result && !self.ledger.is_closed(label) {
+        if is_session && is_result && !self.outcomes.is_closed(label) {
             let result = frame.get("result").cloned().unwrap_or_default();
             let is_due = !self.drops.closing.contains(wire);
             let given = Given { at, on: wire.clone(), result, is_due };
@@ -193,7 +193,7 @@ impl Auditor {
         }
     }
 
-    /// What came together with the reason for the end of its session comes too late.
+    /// RecordKind came together with the reason for the end of its session comes too late.
     fn excuse(&mut self, at: Duration, wire: &Wire) {
         let together =
             self.results.values_mut().filter(|given| given.on == *wire && given.at == at);
@@ -209,7 +209,7 @@ impl Auditor {
         }
         let waits = |request: &OpenRequest| {
             let label = request.label.as_ref().filter(|_| request.is_for_unity());
-            label.is_some_and(|label| !self.ledger.was_handed(label))
+            label.is_some_and(|label| !self.outcomes.was_handed(label))
         };
         if self.open.values().any(waits) {
             self.tally.count("lost ", "before a call was sent");
@@ -246,15 +246,15 @@ mod tests {
             .zip(said)
             .map(|(at, (who, message))| {
                 let client = if who.contains("unity") { "unity" } else { "ann" };
-                let text = message.as_str().map(|text| Message::Text(text.to_owned()));
-                let message = text.unwrap_or_else(|| Message::Json(message.clone()));
+                let text = message.as_str().map(|text| WireMessage::Text(text.to_owned()));
+                let message = text.unwrap_or_else(|| WireMessage::Json(message.clone()));
                 let crossing = if who.starts_with("to ") {
                     Crossing::Sent(message)
                 } else {
                     Crossing::Received(message)
                 };
                 let (host, wire) = (SERVER.to_owned(), wire(client));
-                let what = What::Crossing { host, wire, crossing };
+                let what = RecordKind::Crossing { host, wire, crossing };
                 Record { at: Duration::from_millis(at), what }
             })
             .collect();
@@ -360,18 +360,20 @@ mod tests {
 
     #[test]
     fn a_promise_that_the_books_refute_is_noticed_of_calls_and_of_jobs() {
-        let mut auditor =
-            Auditor { ran: vec!["a".to_owned(), "t".to_owned()], ..Auditor::default() };
-        assert!(auditor.on_failure("a", "not_executed").is_err());
+        let mut checker = PromiseChecker {
+            ran: vec!["a".to_owned(), "t".to_owned()],
+            ..PromiseChecker::default()
+        };
+        assert!(checker.on_failure("a", "not_executed").is_err());
         let accepted = json!({ "job_id": "job-1", "state": "queued" });
-        assert_eq!(auditor.on_result(Some("t".to_owned()), &accepted), Ok(()));
+        assert_eq!(checker.on_result(Some("t".to_owned()), &accepted), Ok(()));
         let failed = json!({
             "job_id": "job-1",
             "state": "failed",
             "error": { "code": "ERR_X", "details": { "execution_guarantee": "not_executed" } },
         });
-        assert!(auditor.on_result(None, &failed).unwrap_err().contains("t ran"));
+        assert!(checker.on_result(None, &failed).unwrap_err().contains("t ran"));
         let succeeded = json!({ "job_id": "job-1", "state": "succeeded" });
-        assert!(auditor.on_result(None, &succeeded).unwrap_err().contains("became"));
+        assert!(checker.on_result(None, &succeeded).unwrap_err().contains("became"));
     }
 }

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use coordination::ErrorCode;
 
-use crate::levels::hosts::Fault;
-use crate::programs::agent::{Entry, Pages};
-use crate::scenario::{Action, Scenario, ServerDoes};
+use crate::levels::hosts::LinkFault;
+use crate::programs::agent::{CallRecord, CallRecordsSnapshot};
+use crate::scenario::{Action, Scenario, ServerAction};
 
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
@@ -109,10 +109,15 @@ impl Tally {
     }
 
     /// What was done to the world until then.
-    pub(crate) fn count_faults(&mut self, scenario: &Scenario, diary: &Pages, until: Duration) {
-        self.calls = diary.entries.len() as u64;
+    pub(crate) fn count_faults(
+        &mut self,
+        scenario: &Scenario,
+        records: &CallRecordsSnapshot,
+        until: Duration,
+    ) {
+        self.calls = records.calls.len() as u64;
         let mut add = |kind: String, at: Duration| {
-            let is_busy = diary.entries.values().any(|entry| is_open(entry, at));
+            let is_busy = records.calls.values().any(|record| is_open(record, at));
             let sum = self.faults.entry(kind).or_default();
             *sum = (sum.0 + 1, sum.1 + u64::from(is_busy));
         };
@@ -172,10 +177,10 @@ impl Tally {
     }
 }
 
-fn is_open(entry: &Entry, at: Duration) -> bool {
-    let has_begun = entry.called.is_some_and(|called| called <= at);
-    let has_ended = entry.told.first().is_some_and(|(told, _)| *told < at)
-        || entry.taken_back.is_some_and(|back| back <= at);
+fn is_open(record: &CallRecord, at: Duration) -> bool {
+    let has_begun = record.called_at.is_some_and(|called| called <= at);
+    let has_ended = record.answers.first().is_some_and(|(told, _)| *told < at)
+        || record.cancelled_at.is_some_and(|back| back <= at);
     has_begun && !has_ended
 }
 
@@ -183,16 +188,16 @@ fn is_open(entry: &Entry, at: Duration) -> bool {
 fn fault_of(action: &Action) -> Option<String> {
     match action {
         Action::Call(_) | Action::Cancel { .. } | Action::Leave { .. } => None,
-        Action::Server { does: ServerDoes::Crash, .. } => Some("server killed".to_owned()),
-        Action::Server { does: ServerDoes::Stop, .. } => Some("server stopped".to_owned()),
-        Action::Server { does: ServerDoes::Start, .. } => None,
+        Action::Server { does: ServerAction::Crash, .. } => Some("server killed".to_owned()),
+        Action::Server { does: ServerAction::Stop, .. } => Some("server stopped".to_owned()),
+        Action::Server { does: ServerAction::Start, .. } => None,
         Action::Network { fault, from, .. } => Some(
             match fault {
-                Fault::Partition => "partition",
-                Fault::Hold => "hold",
-                Fault::Lose if from == crate::scenario::SERVER => "lose to unity",
-                Fault::Lose => "lose from unity",
-                Fault::Latency(_) => "latency",
+                LinkFault::Partition => "partition",
+                LinkFault::Hold => "hold",
+                LinkFault::Lose if from == crate::scenario::SERVER => "lose to unity",
+                LinkFault::Lose => "lose from unity",
+                LinkFault::Latency(_) => "latency",
             }
             .to_owned(),
         ),

@@ -1,6 +1,7 @@
 //! The three levels at which a scenario can run, from the two cores alone to whole programs over simulated TCP.
 //! A level may use everything but `random` and `commands`.
 
+pub(crate) mod clock;
 pub(crate) mod closing_order;
 pub(crate) mod core;
 pub(crate) mod hosts;

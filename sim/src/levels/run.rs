@@ -8,18 +8,18 @@ use std::time::Duration;
 
 use protocol::printable;
 
-use crate::faults::Planting;
+use crate::faults::Fault;
 use crate::judge;
 use crate::judge::seen::Seen;
 use crate::judge::tally::Tally;
 use crate::levels::core;
-use crate::levels::hosts::{Fault, Stage};
-use crate::levels::in_memory::Memory;
-use crate::levels::turmoil::Turmoil;
-use crate::programs::cast::{self, Props};
-use crate::record::log::{Log, Record, What};
+use crate::levels::hosts::{Hosts, LinkFault};
+use crate::levels::in_memory::InMemoryHosts;
+use crate::levels::turmoil::TurmoilHosts;
+use crate::programs::start::{self, RunContext};
+use crate::record::log::{Log, Record, RecordKind};
 use crate::record::trace::{self, Line};
-use crate::scenario::{Action, NETWORK, SERVER, Scenario, ServerDoes};
+use crate::scenario::{Action, NETWORK, SERVER, Scenario, ServerAction};
 
 /// How long the run goes on when everything is done and answered.
 pub(crate) const REST: Duration = Duration::from_millis(200);
@@ -57,10 +57,10 @@ impl Level {
     }
 }
 
-/// What a scenario came to.
+/// RecordKind a scenario came to.
 pub struct Run {
     pub(crate) records: Vec<Record>,
-    /// What is not as it should be; empty if all is well.
+    /// RecordKind is not as it should be; empty if all is well.
     pub failures: Vec<String>,
     pub simulated: Duration,
     /// By the model, in all servers.
@@ -90,37 +90,37 @@ impl Run {
     }
 }
 
-/// What the stage manager does at a time.
-pub(crate) enum Cue {
-    Break { fault: Fault, from: String, to: String, words: String },
-    Mend { fault: Fault, from: String, to: String, words: String },
-    Server(ServerDoes),
+/// RecordKind the hosts manager does at a time.
+pub(crate) enum ScheduledChange {
+    BreakLink { fault: LinkFault, from: String, to: String, words: String },
+    RestoreLink { fault: LinkFault, from: String, to: String, words: String },
+    Server(ServerAction),
     Note { actor: String, kind: &'static str, text: String },
 }
 
 /// Runs the genuine server, and writes everything down.
 pub fn run(level: Level, scenario: &Scenario) -> Run {
-    run_with(level, scenario, Planting::Nothing, Log::default())
+    run_with(level, scenario, Fault::None, Log::default())
 }
 
 /// The same for judges alone: what they do not need is left out, for it takes time.
-pub fn judge(level: Level, scenario: &Scenario, planting: Planting) -> Run {
-    run_with(level, scenario, planting, Log::brief())
+pub fn judge(level: Level, scenario: &Scenario, fault: Fault) -> Run {
+    run_with(level, scenario, fault, Log::brief())
 }
 
-fn run_with(level: Level, scenario: &Scenario, planting: Planting, log: Log) -> Run {
+fn run_with(level: Level, scenario: &Scenario, fault: Fault, log: Log) -> Run {
     let begin = std::time::Instant::now();
-    let props = Props::new(planting, log);
+    let context = RunContext::new(fault, log);
     let played = catch_unwind(AssertUnwindSafe(|| {
-        let (seed, latency, log) = (scenario.seed, scenario.latency, props.log.clone());
+        let (seed, latency, log) = (scenario.seed, scenario.latency, context.log.clone());
         match level {
             Level::Core => {
-                let (played, simulated) = core::play(scenario, &props);
-                (played, simulated, props.log.take())
+                let (played, simulated) = core::play(scenario, &context);
+                (played, simulated, context.log.take())
             }
-            Level::Full => play(Turmoil::new(seed, latency, log), scenario, &props),
-            Level::Shell => match Memory::new(seed, latency, log) {
-                Ok(stage) => play(stage, scenario, &props),
+            Level::Full => play(TurmoilHosts::new(seed, latency, log), scenario, &context),
+            Level::Shell => match InMemoryHosts::new(seed, latency, log) {
+                Ok(hosts) => play(hosts, scenario, &context),
                 Err(problem) => (Err(problem), Duration::ZERO, Vec::new()),
             },
         }
@@ -128,7 +128,7 @@ fn run_with(level: Level, scenario: &Scenario, planting: Planting, log: Log) -> 
     let (mut failures, simulated, records) = match played {
         Ok((Ok(()), simulated, records)) => (Vec::new(), simulated, records),
         Ok((Err(problem), simulated, records)) => (vec![problem], simulated, records),
-        Err(_) => (vec!["a program panicked".to_owned()], Duration::ZERO, props.log.take()),
+        Err(_) => (vec!["a program panicked".to_owned()], Duration::ZERO, context.log.take()),
     };
     if begin.elapsed() > REAL_TIME_MAX + simulated / 20 {
         failures.push("something in it waits for the real clock".to_owned());
@@ -136,22 +136,25 @@ fn run_with(level: Level, scenario: &Scenario, planting: Planting, log: Log) -> 
     if !cfg!(tokio_unstable) {
         failures.push(UNSOUND.to_owned());
     }
-    let books = props.library.books();
-    let (verdicts, seen) = props.verdicts.take();
-    failures.extend(verdicts);
-    let diary = props.diary.pages();
-    failures.extend(judge::expectations(scenario, &diary, &books));
+    let books = context.books.all();
+    let (violations, seen) = context.violations.take();
+    failures.extend(violations);
+    let calls = context.calls.snapshot();
+    failures.extend(judge::expectations(scenario, &calls, &books));
     let (broken, mut tally) = judge::promises(&records, &books);
     failures.extend(broken);
     let failures = failures.iter().map(|failure| printable(failure, usize::MAX)).collect();
-    tally.count_faults(scenario, &diary, simulated);
+    tally.count_faults(scenario, &calls, simulated);
     let mut records = records;
     for (editor, (starts, books)) in &books {
         records.extend(books.executed.iter().map(|execution| {
             let client = execution.client_request_id.as_deref().unwrap_or_default();
             let text = format!("{} {} {client}", execution.request_id, execution.tool_name);
-            let what =
-                What::Note { actor: editor.clone(), kind: "ran", text: text.trim_end().into() };
+            let what = RecordKind::Note {
+                actor: editor.clone(),
+                kind: "ran",
+                text: text.trim_end().into(),
+            };
             Record { at: *starts + execution.at, what }
         }));
     }
@@ -160,19 +163,18 @@ fn run_with(level: Level, scenario: &Scenario, planting: Planting, log: Log) -> 
     Run { records, failures, simulated, seen, tally, shows_heartbeats, lines: OnceCell::new() }
 }
 
-fn play<S: Stage>(
-    mut stage: S,
+fn play<S: Hosts>(
+    mut hosts: S,
     scenario: &Scenario,
-    props: &Props,
+    context: &RunContext,
 ) -> (Result<(), String>, Duration, Vec<Record>) {
-    cast::assemble(&mut stage, scenario, props);
-    let played = let_time_pass(&mut stage, scenario, props);
-    let simulated = stage.elapsed();
-    let records = props.log.take();
-    props.finish.cancel();
+    start::start_all(&mut hosts, scenario, context);
+    let played = let_time_pass(&mut hosts, scenario, context);
+    let simulated = hosts.elapsed();
+    let records = context.log.take();
+    context.finish.cancel();
     for _ in 0..CLOSING_MAX {
-        if props.library.books().len() == scenario.editors.len()
-            || stage.step(Duration::MAX).is_err()
+        if context.books.all().len() == scenario.editors.len() || hosts.step(Duration::MAX).is_err()
         {
             break;
         }
@@ -180,28 +182,28 @@ fn play<S: Stage>(
     (played, simulated, records)
 }
 
-fn let_time_pass<S: Stage>(
-    stage: &mut S,
+fn let_time_pass<S: Hosts>(
+    hosts: &mut S,
     scenario: &Scenario,
-    props: &Props,
+    context: &RunContext,
 ) -> Result<(), String> {
-    let mut cues = cues(scenario);
+    let mut changes = changes(scenario);
     let last_step = scenario.steps.last().map(|step| step.at).unwrap_or_default();
     let mut over_at = scenario.lasts;
-    while over_at.is_none_or(|end| stage.elapsed() < end) {
-        let now = stage.elapsed();
-        while cues.front().is_some_and(|(at, _)| *at <= now) {
-            let Some((_, cue)) = cues.pop_front() else { break };
-            follow(stage, scenario, props, cue);
+    while over_at.is_none_or(|end| hosts.elapsed() < end) {
+        let now = hosts.elapsed();
+        while changes.front().is_some_and(|(at, _)| *at <= now) {
+            let Some((_, change)) = changes.pop_front() else { break };
+            apply(hosts, scenario, context, change);
         }
-        let next_cue = cues.front().map(|(at, _)| *at);
-        let until = next_cue.into_iter().chain(over_at).min();
-        stage.step(until.unwrap_or(Duration::MAX))?;
-        let all_begun = cues.is_empty() && stage.elapsed() > last_step;
-        if over_at.is_none() && all_begun && is_settled(scenario, props) {
-            over_at = Some(stage.elapsed() + REST);
+        let next_change = changes.front().map(|(at, _)| *at);
+        let until = next_change.into_iter().chain(over_at).min();
+        hosts.step(until.unwrap_or(Duration::MAX))?;
+        let all_begun = changes.is_empty() && hosts.elapsed() > last_step;
+        if over_at.is_none() && all_begun && is_settled(scenario, context) {
+            over_at = Some(hosts.elapsed() + REST);
         }
-        if stage.elapsed() > END_MAX {
+        if hosts.elapsed() > END_MAX {
             return Err("after 20 minutes there is still a call without an answer".to_owned());
         }
     }
@@ -209,12 +211,12 @@ fn let_time_pass<S: Stage>(
 }
 
 /// Every call has its answer, or will have none.
-fn is_settled(scenario: &Scenario, props: &Props) -> bool {
-    scenario.calls().all(|(_, call)| props.diary.is_closed(&call.label))
+fn is_settled(scenario: &Scenario, context: &RunContext) -> bool {
+    scenario.calls().all(|(_, call)| context.calls.is_closed(&call.label))
 }
 
-pub(crate) fn cues(scenario: &Scenario) -> VecDeque<(Duration, Cue)> {
-    let mut cues = Vec::new();
+pub(crate) fn changes(scenario: &Scenario) -> VecDeque<(Duration, ScheduledChange)> {
+    let mut changes = Vec::new();
     for step in &scenario.steps {
         match &step.action {
             Action::Call(_) => {}
@@ -222,62 +224,72 @@ pub(crate) fn cues(scenario: &Scenario) -> VecDeque<(Duration, Cue)> {
                 let agent = scenario.calls().find(|(_, call)| call.label == *label);
                 let actor = agent.map(|(_, call)| call.agent.clone()).unwrap_or_default();
                 let text = label.clone();
-                cues.push((step.at, Cue::Note { actor, kind: "takes back", text }));
+                changes.push((step.at, ScheduledChange::Note { actor, kind: "takes back", text }));
             }
             Action::Leave { agent } => {
                 let (actor, text) = (agent.clone(), String::new());
-                cues.push((step.at, Cue::Note { actor, kind: "leaves", text }));
+                changes.push((step.at, ScheduledChange::Note { actor, kind: "leaves", text }));
             }
             Action::Unity { editor, words, .. } => {
                 let (actor, text) = ((*editor).to_owned(), words.clone());
-                cues.push((step.at, Cue::Note { actor, kind: "does", text }));
+                changes.push((step.at, ScheduledChange::Note { actor, kind: "does", text }));
             }
             Action::Network { words, fault, from, to, lasts } => {
                 let (fault, from, to, words) = (*fault, from.clone(), to.clone(), words.clone());
                 if let Some(lasts) = lasts {
                     let (from, to, words) = (from.clone(), to.clone(), words.clone());
-                    cues.push((step.at + *lasts, Cue::Mend { fault, from, to, words }));
+                    changes.push((
+                        step.at + *lasts,
+                        ScheduledChange::RestoreLink { fault, from, to, words },
+                    ));
                 }
-                cues.push((step.at, Cue::Break { fault, from, to, words }));
+                changes.push((step.at, ScheduledChange::BreakLink { fault, from, to, words }));
             }
             Action::Server { does, away } => {
-                cues.push((step.at, Cue::Server(*does)));
-                cues.extend(away.map(|away| (step.at + away, Cue::Server(ServerDoes::Start))));
+                changes.push((step.at, ScheduledChange::Server(*does)));
+                changes.extend(
+                    away.map(|away| (step.at + away, ScheduledChange::Server(ServerAction::Start))),
+                );
             }
         }
     }
-    cues.sort_by_key(|(at, _)| *at);
-    cues.into()
+    changes.sort_by_key(|(at, _)| *at);
+    changes.into()
 }
 
-fn follow<S: Stage>(stage: &mut S, scenario: &Scenario, props: &Props, cue: Cue) {
-    cue.note(stage.elapsed(), props);
-    match cue {
-        Cue::Break { fault, from, to, .. } => stage.break_link(fault, &from, &to),
-        Cue::Mend { fault, from, to, .. } => {
-            stage.mend_link(fault, &from, &to, scenario.latency);
+fn apply<S: Hosts>(
+    hosts: &mut S,
+    scenario: &Scenario,
+    context: &RunContext,
+    change: ScheduledChange,
+) {
+    change.note(hosts.elapsed(), context);
+    match change {
+        ScheduledChange::BreakLink { fault, from, to, .. } => hosts.break_link(fault, &from, &to),
+        ScheduledChange::RestoreLink { fault, from, to, .. } => {
+            hosts.restore_link(fault, &from, &to, scenario.latency);
         }
-        Cue::Server(ServerDoes::Stop) => props.stop.borrow().cancel(),
-        Cue::Server(ServerDoes::Crash) => {
-            stage.crash(SERVER);
-            props.stop.borrow().cancel(); // If it still runs, then to no effect.
+        ScheduledChange::Server(ServerAction::Stop) => context.stop.borrow().cancel(),
+        ScheduledChange::Server(ServerAction::Crash) => {
+            hosts.crash(SERVER);
+            context.stop.borrow().cancel(); // If it still runs, then to no effect.
         }
-        Cue::Server(ServerDoes::Start) => stage.start(SERVER),
-        Cue::Note { .. } => {}
+        ScheduledChange::Server(ServerAction::Start) => hosts.start(SERVER),
+        ScheduledChange::Note { .. } => {}
     }
 }
 
-impl Cue {
-    /// What is told of it.
-    pub(crate) fn note(&self, now: Duration, props: &Props) {
+impl ScheduledChange {
+    /// RecordKind is told of it.
+    pub(crate) fn note(&self, now: Duration, context: &RunContext) {
         let (actor, kind, text) = match self {
-            Self::Break { words, .. } => (NETWORK, "suffers", words.as_str()),
-            Self::Mend { words, .. } => (NETWORK, "recovers", words.as_str()),
-            Self::Server(ServerDoes::Stop) => (SERVER, "is stopped", ""),
-            Self::Server(ServerDoes::Crash) => (SERVER, "is killed", ""),
-            Self::Server(ServerDoes::Start) => (SERVER, "starts", ""),
+            Self::BreakLink { words, .. } => (NETWORK, "suffers", words.as_str()),
+            Self::RestoreLink { words, .. } => (NETWORK, "recovers", words.as_str()),
+            Self::Server(ServerAction::Stop) => (SERVER, "is stopped", ""),
+            Self::Server(ServerAction::Crash) => (SERVER, "is killed", ""),
+            Self::Server(ServerAction::Start) => (SERVER, "starts", ""),
             Self::Note { actor, kind, text } => (actor.as_str(), *kind, text.as_str()),
         };
-        props.log.note(now, actor, kind, text.to_owned());
+        context.log.note(now, actor, kind, text.to_owned());
     }
 }

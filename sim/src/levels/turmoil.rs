@@ -1,7 +1,7 @@
-//! The simulated machine: hosts, links and virtual time. The only file that names turmoil.
+//! The simulated network: hosts, links and virtual time. The only file that names turmoil.
 //!
-//! All programs of a scenario sit at one developer's machine, but each on a host of its own, so that
-//! links can be cut and programs killed one by one. Ports belong to the machine: whoever binds one has
+//! All programs of a scenario sit at one developer's network, but each on a host of its own, so that
+//! links can be cut and programs killed one by one. Ports belong to the network: whoever binds one has
 //! it until it ends, and everybody finds the holder by the number alone, as on the real loopback.
 
 use std::collections::BTreeMap;
@@ -14,25 +14,26 @@ use std::time::{Duration, UNIX_EPOCH};
 use turmoil::net::{TcpListener, TcpStream};
 use unity_mcp::network::{Accepted, Listener, Network};
 
+use crate::levels::clock::Clock;
 use crate::levels::closing_order::{ClosesLast, ClosingOrder};
-use crate::levels::hosts::{self, Clock, Fault, Stage};
+use crate::levels::hosts::{HostNetwork, Hosts, LinkFault};
 use crate::record::log::{Log, Wire};
-use crate::record::wiretap::{Place, Wiretap};
+use crate::record::recorded_stream::{RecordedEnd, RecordedStream};
 
 /// Where a program that speaks over pipes gets them; nobody else's port has this number.
 const PIPES: u16 = 1;
 /// One step of virtual time.
 const TICK: Duration = Duration::from_millis(1);
 
-pub(crate) type Stream = Wiretap<TcpStream>;
+pub(crate) type Stream = RecordedStream<TcpStream>;
 
 /// Hosts, links and time, a tick at a time.
-pub(crate) struct Turmoil {
+pub(crate) struct TurmoilHosts {
     sim: turmoil::Sim<'static>,
-    machine: Machine,
+    network: TurmoilNetwork,
 }
 
-impl Turmoil {
+impl TurmoilHosts {
     /// `latency` is the way of every message in every direction.
     pub(crate) fn new(seed: u64, latency: Duration, log: Log) -> Self {
         Clock::Turmoil.use_it();
@@ -45,22 +46,22 @@ impl Turmoil {
             .tcp_capacity(1024)
             .simulation_duration(Duration::from_secs(86_400))
             .build();
-        Self { sim, machine: Machine { host: String::new(), shared: Arc::default(), log } }
+        Self { sim, network: TurmoilNetwork { host: String::new(), shared: Arc::default(), log } }
     }
 }
 
-impl Stage for Turmoil {
-    type Machine = Machine;
+impl Hosts for TurmoilHosts {
+    type Network = TurmoilNetwork;
 
     fn host<F, R>(&mut self, name: &str, software: F)
     where
-        F: Fn(Machine) -> R + 'static,
+        F: Fn(TurmoilNetwork) -> R + 'static,
         R: Future<Output = ()> + 'static,
     {
-        let machine = Machine { host: name.to_owned(), ..self.machine.clone() };
+        let network = TurmoilNetwork { host: name.to_owned(), ..self.network.clone() };
         self.sim.host(name, move || {
-            let running = software(machine.clone());
-            let last = ClosesLast(machine.closing_order());
+            let running = software(network.clone());
+            let last = ClosesLast(network.closing_order());
             async move {
                 running.await;
                 drop(last);
@@ -82,7 +83,7 @@ impl Stage for Turmoil {
         if !self.sim.is_host_running(host) {
             return;
         }
-        self.machine.shared().closing.entry(host.to_owned()).or_default().begin();
+        self.network.shared().closing.entry(host.to_owned()).or_default().begin();
         self.sim.crash(host);
     }
 
@@ -91,21 +92,21 @@ impl Stage for Turmoil {
         self.sim.bounce(host);
     }
 
-    fn break_link(&mut self, fault: Fault, from: &str, to: &str) {
+    fn break_link(&mut self, fault: LinkFault, from: &str, to: &str) {
         match fault {
-            Fault::Partition => self.sim.partition(from, to),
-            Fault::Hold => self.sim.hold(from, to),
-            Fault::Lose => self.sim.partition_oneway(from, to),
-            Fault::Latency(latency) => self.sim.set_link_latency(from, to, latency),
+            LinkFault::Partition => self.sim.partition(from, to),
+            LinkFault::Hold => self.sim.hold(from, to),
+            LinkFault::Lose => self.sim.partition_oneway(from, to),
+            LinkFault::Latency(latency) => self.sim.set_link_latency(from, to, latency),
         }
     }
 
-    fn mend_link(&mut self, fault: Fault, from: &str, to: &str, usual: Duration) {
+    fn restore_link(&mut self, fault: LinkFault, from: &str, to: &str, usual: Duration) {
         match fault {
-            Fault::Partition => self.sim.repair(from, to),
-            Fault::Hold => self.sim.release(from, to),
-            Fault::Lose => self.sim.repair_oneway(from, to),
-            Fault::Latency(_) => self.sim.set_link_latency(from, to, usual),
+            LinkFault::Partition => self.sim.repair(from, to),
+            LinkFault::Hold => self.sim.release(from, to),
+            LinkFault::Lose => self.sim.repair_oneway(from, to),
+            LinkFault::Latency(_) => self.sim.set_link_latency(from, to, usual),
         }
     }
 }
@@ -117,7 +118,7 @@ pub(crate) fn elapsed() -> Duration {
 
 /// The network as one program sees it.
 #[derive(Clone)]
-pub(crate) struct Machine {
+pub(crate) struct TurmoilNetwork {
     host: String,
     shared: Arc<Mutex<Shared>>,
     log: Log,
@@ -130,20 +131,20 @@ struct Shared {
     closing: BTreeMap<String, ClosingOrder>,
 }
 
-impl hosts::Machine for Machine {
+impl HostNetwork for TurmoilNetwork {
     async fn own_pipes(&self) -> io::Result<Stream> {
         let (stream, from) = TcpListener::bind(("0.0.0.0", PIPES)).await?.accept().await?;
-        Ok(Wiretap::lines(stream, self.place(self.wire_from(from))))
+        Ok(RecordedStream::lines(stream, self.recorded_end(self.wire_from(from))))
     }
 
     async fn pipes_of(&self, host: &str) -> io::Result<Stream> {
         let stream = TcpStream::connect((host, PIPES)).await?;
         let wire = self.wire_to(host, &stream)?;
-        Ok(Wiretap::lines(stream, self.place(wire)))
+        Ok(RecordedStream::lines(stream, self.recorded_end(wire)))
     }
 }
 
-impl Machine {
+impl TurmoilNetwork {
     fn wire_to(&self, host: &str, stream: &TcpStream) -> io::Result<Wire> {
         let number = stream.local_addr()?.port();
         Ok(Wire { client: self.host.clone(), server: host.to_owned(), number })
@@ -154,9 +155,9 @@ impl Machine {
         Wire { client, server: self.host.clone(), number: from.port() }
     }
 
-    fn place(&self, wire: Wire) -> Place {
+    fn recorded_end(&self, wire: Wire) -> RecordedEnd {
         let (host, log) = (self.host.clone(), self.log.clone());
-        Place { host, wire, log, closing_order: self.closing_order() }
+        RecordedEnd { host, wire, log, closing_order: self.closing_order() }
     }
 
     fn closing_order(&self) -> ClosingOrder {
@@ -172,17 +173,17 @@ impl Machine {
     }
 }
 
-impl Network for Machine {
+impl Network for TurmoilNetwork {
     type Stream = Stream;
-    type Listener = Door;
+    type Listener = TurmoilListener;
 
-    async fn bind(&self, port: u16) -> io::Result<Door> {
+    async fn bind(&self, port: u16) -> io::Result<TurmoilListener> {
         if self.holder(port).is_some() {
             return Err(io::ErrorKind::AddrInUse.into());
         }
         let listener = TcpListener::bind(("0.0.0.0", port)).await?;
         self.shared().ports.insert(port, self.host.clone());
-        Ok(Door { listener, port, machine: self.clone() })
+        Ok(TurmoilListener { listener, port, network: self.clone() })
     }
 
     async fn connect(&self, port: u16) -> io::Result<Stream> {
@@ -191,18 +192,18 @@ impl Network for Machine {
         };
         let stream = TcpStream::connect((holder.as_str(), port)).await?;
         let wire = self.wire_to(&holder, &stream)?;
-        Ok(Wiretap::http(stream, self.place(wire)))
+        Ok(RecordedStream::http(stream, self.recorded_end(wire)))
     }
 }
 
 /// A port that a program has, until this is dropped.
-pub(crate) struct Door {
+pub(crate) struct TurmoilListener {
     listener: TcpListener,
     port: u16,
-    machine: Machine,
+    network: TurmoilNetwork,
 }
 
-impl Listener for Door {
+impl Listener for TurmoilListener {
     type Stream = Stream;
 
     fn port(&self) -> u16 {
@@ -211,15 +212,15 @@ impl Listener for Door {
 
     async fn accept(&mut self) -> io::Result<Accepted<Stream>> {
         let (stream, from) = self.listener.accept().await?;
-        let place = self.machine.place(self.machine.wire_from(from));
-        let stream = Wiretap::http(stream, place);
+        let place = self.network.recorded_end(self.network.wire_from(from));
+        let stream = RecordedStream::http(stream, place);
         Ok(Accepted { stream, same_user: Box::pin(std::future::ready(Some(true))) })
     }
 }
 
-impl Drop for Door {
+impl Drop for TurmoilListener {
     fn drop(&mut self) {
-        self.machine.shared().ports.remove(&self.port);
+        self.network.shared().ports.remove(&self.port);
     }
 }
 
@@ -228,18 +229,18 @@ mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::time::Duration;
 
-    use super::Turmoil;
-    use crate::levels::hosts::Stage;
+    use super::TurmoilHosts;
+    use crate::levels::hosts::Hosts;
     use crate::record::log::Log;
 
     #[test]
     fn a_panic_in_a_task_of_a_program_does_not_pass_unseen() {
-        let mut stage = Turmoil::new(1, Duration::from_millis(1), Log::default());
-        stage.host("server", |_| async {
+        let mut hosts = TurmoilHosts::new(1, Duration::from_millis(1), Log::default());
+        hosts.host("server", |_| async {
             tokio::spawn(async { panic!("as asked for") });
             std::future::pending().await
         });
-        let mut step = || stage.step(Duration::MAX);
+        let mut step = || hosts.step(Duration::MAX);
         let stepped = catch_unwind(AssertUnwindSafe(|| step().and_then(|()| step())));
         assert!(!matches!(stepped, Ok(Ok(()))));
     }

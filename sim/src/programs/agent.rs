@@ -1,4 +1,4 @@
-//! Agents: real MCP clients that do what a scenario says, and keep a diary of what they were told.
+//! Agents: real MCP clients that do what a scenario says, and keep a calls of what they were told.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,7 +17,8 @@ use rmcp_client::{ClientLifecycleMode, ClientServiceExt, RoleClient};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use crate::levels::hosts::{self, Machine};
+use crate::levels::clock;
+use crate::levels::hosts::HostNetwork;
 use crate::programs::http_client::HttpClient;
 use crate::scenario::{Call, Speaks, Via};
 
@@ -29,7 +30,7 @@ type Client = RunningService<RoleClient, ClientConfig>;
 
 /// What one agent does.
 #[derive(Clone, Debug)]
-pub(crate) struct Part {
+pub(crate) struct AgentScript {
     pub(crate) joins: Duration,
     pub(crate) via: Via,
     pub(crate) speaks: Speaks,
@@ -37,19 +38,19 @@ pub(crate) struct Part {
     pub(crate) server: String,
     pub(crate) port: u16,
     /// In order of time.
-    pub(crate) acts: Vec<(Duration, Act)>,
+    pub(crate) steps: Vec<(Duration, AgentStep)>,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) enum Act {
+pub(crate) enum AgentStep {
     Call(Call),
-    TakeBack { label: String },
+    Cancel { label: String },
     Leave,
 }
 
 /// What an agent was told about a call.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Told {
+pub(crate) enum CallResult {
     Ok(Json),
     Failed {
         code: String,
@@ -60,86 +61,86 @@ pub(crate) enum Told {
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Entry {
-    pub(crate) called: Option<Duration>,
-    pub(crate) told: Vec<(Duration, Told)>,
-    pub(crate) taken_back: Option<Duration>,
+pub(crate) struct CallRecord {
+    pub(crate) called_at: Option<Duration>,
+    pub(crate) answers: Vec<(Duration, CallResult)>,
+    pub(crate) cancelled_at: Option<Duration>,
 }
 
 /// By the label of the call; shared by the agents of a simulation.
 #[derive(Clone, Default)]
-pub(crate) struct Diary(Arc<Mutex<Pages>>);
+pub(crate) struct CallRecords(Arc<Mutex<CallRecordsSnapshot>>);
 
 #[derive(Clone, Default)]
-pub(crate) struct Pages {
-    pub(crate) entries: BTreeMap<String, Entry>,
+pub(crate) struct CallRecordsSnapshot {
+    pub(crate) calls: BTreeMap<String, CallRecord>,
     /// Agents that never got to speak.
-    pub(crate) shut_out: Vec<String>,
+    pub(crate) not_joined: Vec<String>,
 }
 
-impl Diary {
-    pub(crate) fn pages(&self) -> Pages {
+impl CallRecords {
+    pub(crate) fn snapshot(&self) -> CallRecordsSnapshot {
         self.lock().clone()
     }
 
     pub(crate) fn is_closed(&self, label: &str) -> bool {
-        let pages = self.lock();
-        pages
-            .entries
+        let snapshot = self.lock();
+        snapshot
+            .calls
             .get(label)
-            .is_some_and(|entry| !entry.told.is_empty() || entry.taken_back.is_some())
+            .is_some_and(|record| !record.answers.is_empty() || record.cancelled_at.is_some())
     }
 
-    pub(crate) fn write(&self, label: &str, change: impl FnOnce(&mut Entry)) {
-        change(self.lock().entries.entry(label.to_owned()).or_default());
+    pub(crate) fn write(&self, label: &str, change: impl FnOnce(&mut CallRecord)) {
+        change(self.lock().calls.entry(label.to_owned()).or_default());
     }
 
-    fn lock(&self) -> MutexGuard<'_, Pages> {
+    fn lock(&self) -> MutexGuard<'_, CallRecordsSnapshot> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn told(&self, label: &str, told: Told) {
-        self.write(label, |entry| entry.told.push((hosts::now(), told)));
+    pub(crate) fn told(&self, label: &str, told: CallResult) {
+        self.write(label, |record| record.answers.push((clock::now(), told)));
     }
 }
 
 /// Plays until the end of the simulation.
-pub(crate) async fn play<M: Machine>(part: Part, machine: M, diary: Diary) {
+pub(crate) async fn play<M: HostNetwork>(script: AgentScript, network: M, calls: CallRecords) {
     let started = Instant::now();
-    sleep_until(started + part.joins).await;
-    let mut joined = join(&part, &machine).await;
+    sleep_until(started + script.joins).await;
+    let mut joined = join(&script, &network).await;
     for _ in 0..JOIN_ATTEMPTS {
         if joined.is_err() {
             tokio::time::sleep(JOIN_PAUSE).await; // Its server may be about to come up.
-            joined = join(&part, &machine).await;
+            joined = join(&script, &network).await;
         }
     }
     if let Err(problem) = &joined {
-        diary.lock().shut_out.push(problem.clone());
+        calls.lock().not_joined.push(problem.clone());
     }
     let mut back: BTreeMap<String, CancellationToken> = BTreeMap::new();
     let mut client = joined.as_ref().ok();
-    for (at, act) in part.acts {
+    for (at, step) in script.steps {
         sleep_until(started + at).await;
-        match act {
-            Act::Call(call) => {
-                diary.write(&call.label, |entry| entry.called = Some(hosts::now()));
+        match step {
+            AgentStep::Call(call) => {
+                calls.write(&call.label, |record| record.called_at = Some(clock::now()));
                 let Some(client) = client else {
                     let problem = joined.as_ref().err().cloned();
                     let problem = problem.unwrap_or_else(|| "the agent has left".to_owned());
-                    diary.told(&call.label, Told::Lost(problem));
+                    calls.told(&call.label, CallResult::Lost(problem));
                     continue;
                 };
                 let token = back.entry(call.label.clone()).or_default().clone();
                 match ask(client, &call).await {
                     Ok(handle) => {
-                        drop(tokio::spawn(wait(call.label, handle, token, diary.clone())))
+                        drop(tokio::spawn(wait(call.label, handle, token, calls.clone())))
                     }
-                    Err(error) => diary.told(&call.label, Told::Lost(error.to_string())),
+                    Err(error) => calls.told(&call.label, CallResult::Lost(error.to_string())),
                 }
             }
-            Act::TakeBack { label } => back.entry(label).or_default().cancel(),
-            Act::Leave => {
+            AgentStep::Cancel { label } => back.entry(label).or_default().cancel(),
+            AgentStep::Leave => {
                 if let Some(client) = client.take() {
                     client.cancellation_token().cancel();
                 }
@@ -149,27 +150,28 @@ pub(crate) async fn play<M: Machine>(part: Part, machine: M, diary: Diary) {
     std::future::pending().await
 }
 
-async fn join<M: Machine>(part: &Part, machine: &M) -> Result<Client, String> {
+async fn join<M: HostNetwork>(script: &AgentScript, network: &M) -> Result<Client, String> {
     let mut capabilities = ClientCapabilities::default();
-    if part.speaks == Speaks::Tasks {
+    if script.speaks == Speaks::Tasks {
         capabilities = ClientCapabilities::builder().enable_tasks().build();
     }
     let client = ClientConfig::new(capabilities, Implementation::new("agent", "1"));
-    let lifecycle = match part.speaks {
+    let lifecycle = match script.speaks {
         Speaks::Modern | Speaks::Tasks => ClientLifecycleMode::Discover {
             preferred_versions: vec![ProtocolVersion::V_2026_07_28],
         },
         Speaks::Legacy => ClientLifecycleMode::Initialize,
     };
-    let joined = match part.via {
+    let joined = match script.via {
         Via::Http => {
-            let http = HttpClient { network: machine.clone(), port: part.port };
+            let http = HttpClient { network: network.clone(), port: script.port };
             let config = StreamableHttpClientTransportConfig::with_uri("http://127.0.0.1/mcp");
             let transport = StreamableHttpClientTransport::with_client(http, config);
             client.serve_with_lifecycle(transport, lifecycle).await
         }
         Via::Stdio | Via::OwnServer => {
-            let pipes = machine.pipes_of(&part.server).await.map_err(|error| error.to_string())?;
+            let pipes =
+                network.pipes_of(&script.server).await.map_err(|error| error.to_string())?;
             client.serve_with_lifecycle(tokio::io::split(pipes), lifecycle).await
         }
     };
@@ -198,12 +200,12 @@ async fn wait(
     label: String,
     mut handle: RequestHandle<RoleClient>,
     back: CancellationToken,
-    diary: Diary,
+    calls: CallRecords,
 ) {
     tokio::select! {
         biased;
         () = back.cancelled() => {
-            diary.write(&label, |entry| entry.taken_back = Some(hosts::now()));
+            calls.write(&label, |record| record.cancelled_at = Some(clock::now()));
             // If it cannot be said, the server is gone, and the call with it.
             handle.cancel(None).await.unwrap_or_default();
         }
@@ -211,21 +213,21 @@ async fn wait(
             let told = match answer {
                 Ok(Ok(ServerResult::CallToolResult(result))) => told(result),
                 Ok(Err(ServiceError::McpError(error))) => {
-                    Told::Failed { code: error.code.0.to_string(), guarantee: None }
+                    CallResult::Failed { code: error.code.0.to_string(), guarantee: None }
                 }
                 // About a task.
-                Ok(Ok(result)) => Told::Ok(serde_json::to_value(result).unwrap_or_default()),
-                Ok(Err(error)) => Told::Lost(error.to_string()),
-                Err(_) => Told::Lost("the conversation ended".to_owned()),
+                Ok(Ok(result)) => CallResult::Ok(serde_json::to_value(result).unwrap_or_default()),
+                Ok(Err(error)) => CallResult::Lost(error.to_string()),
+                Err(_) => CallResult::Lost("the conversation ended".to_owned()),
             };
-            diary.told(&label, told);
+            calls.told(&label, told);
         }
     }
 }
 
-fn told(result: CallToolResult) -> Told {
+fn told(result: CallToolResult) -> CallResult {
     if result.is_error != Some(true) {
-        return Told::Ok(result.structured_content.unwrap_or_default());
+        return CallResult::Ok(result.structured_content.unwrap_or_default());
     }
     let text = result.content.first().and_then(|content| content.as_text());
     let error: Option<Json> = text.and_then(|text| serde_json::from_str(&text.text).ok());
@@ -233,7 +235,7 @@ fn told(result: CallToolResult) -> Told {
         let value = error.as_ref().and_then(|error| error.pointer(pointer));
         value.and_then(Json::as_str).map(str::to_owned)
     };
-    Told::Failed {
+    CallResult::Failed {
         code: text("/error/code").unwrap_or_default(),
         guarantee: text("/error/details/execution_guarantee"),
     }

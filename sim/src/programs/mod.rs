@@ -2,5 +2,5 @@
 //! but not at which level they run.
 
 pub(crate) mod agent;
-pub(crate) mod cast;
 mod http_client;
+pub(crate) mod start;

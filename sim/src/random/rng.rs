@@ -1,10 +1,10 @@
-//! Dice: everything that is drawn in a plan.
+//! Rng: everything that is drawn in a plan.
 
 use crate::random::schedule::Words;
 
-pub(crate) struct Dice(Words);
+pub(crate) struct Rng(Words);
 
-impl Dice {
+impl Rng {
     pub(crate) fn new(seed: u64) -> Self {
         Self(Words::from_seed(seed))
     }

@@ -7,7 +7,7 @@ use protocol::Json;
 use serde_json::json;
 
 use crate::levels::run::Run;
-use crate::record::log::{Crossing, Message, What, Wire};
+use crate::record::log::{Crossing, RecordKind, Wire, WireMessage};
 use crate::record::trace::{self, Line, Sign};
 use crate::scenario::{NETWORK, SERVER, Scenario};
 
@@ -66,7 +66,7 @@ fn lanes(scenario: &Scenario) -> Vec<String> {
 fn messages(run: &Run, scenario: &Scenario) -> Vec<Json> {
     let mut arrivals: BTreeMap<(Wire, String), VecDeque<Duration>> = BTreeMap::new();
     for record in &run.records {
-        if let What::Crossing { host, wire, crossing: Crossing::Received(_) } = &record.what {
+        if let RecordKind::Crossing { host, wire, crossing: Crossing::Received(_) } = &record.what {
             let arrived = arrivals.entry((wire.clone(), host.clone())).or_default();
             arrived.push_back(record.at);
         }
@@ -74,7 +74,8 @@ fn messages(run: &Run, scenario: &Scenario) -> Vec<Json> {
     let mut texts = Texts::new(run);
     let mut messages = Vec::new();
     for record in &run.records {
-        let What::Crossing { host, wire, crossing: Crossing::Sent(message) } = &record.what else {
+        let RecordKind::Crossing { host, wire, crossing: Crossing::Sent(message) } = &record.what
+        else {
             continue;
         };
         let to = if *host == wire.client { &wire.server } else { &wire.client };
@@ -99,30 +100,32 @@ fn messages(run: &Run, scenario: &Scenario) -> Vec<Json> {
     messages
 }
 
-fn type_of(message: &Message) -> &str {
+fn type_of(message: &WireMessage) -> &str {
     match message {
-        Message::Json(json) => json.get("type").and_then(Json::as_str).unwrap_or_default(),
-        Message::Text(_)
-        | Message::Binary(_)
-        | Message::Close { .. }
-        | Message::Get(_)
-        | Message::Status(_) => "",
+        WireMessage::Json(json) => json.get("type").and_then(Json::as_str).unwrap_or_default(),
+        WireMessage::Text(_)
+        | WireMessage::Binary(_)
+        | WireMessage::Close { .. }
+        | WireMessage::Get(_)
+        | WireMessage::Status(_) => "",
     }
 }
 
-fn body(message: &Message) -> String {
+fn body(message: &WireMessage) -> String {
     let whole = match message {
-        Message::Json(json) => format!("{json:#}"),
-        Message::Text(text) => text.clone(),
-        Message::Binary(length) => format!("{length} bytes"),
-        Message::Close { code, reason } => format!("close {} {reason}", code.unwrap_or_default()),
-        Message::Get(path) => format!("GET {path}"),
-        Message::Status(status) => format!("HTTP {status}"),
+        WireMessage::Json(json) => format!("{json:#}"),
+        WireMessage::Text(text) => text.clone(),
+        WireMessage::Binary(length) => format!("{length} bytes"),
+        WireMessage::Close { code, reason } => {
+            format!("close {} {reason}", code.unwrap_or_default())
+        }
+        WireMessage::Get(path) => format!("GET {path}"),
+        WireMessage::Status(status) => format!("HTTP {status}"),
     };
     protocol::printable(&whole.replace('\n', "\u{1}"), 4_000).replace("\\u{1}", "\n")
 }
 
-/// What the trace says of a message, found by when it passed the server and what it says.
+/// RecordKind the trace says of a message, found by when it passed the server and what it says.
 struct Texts<'a>(Vec<&'a Line>);
 
 impl<'a> Texts<'a> {
@@ -132,7 +135,7 @@ impl<'a> Texts<'a> {
     }
 
     /// `at`: when the server sent or received it.
-    fn of(&mut self, by_server: bool, at: Duration, message: &Message) -> (String, bool) {
+    fn of(&mut self, by_server: bool, at: Duration, message: &WireMessage) -> (String, bool) {
         let sign = if by_server { Sign::Out } else { Sign::In };
         let fits = |line: &&Line| {
             line.sign == sign && line.at == at && line.body == trace::json_of(message)
@@ -148,7 +151,7 @@ impl<'a> Texts<'a> {
     }
 }
 
-/// What happened beside the wires. States and faults are drawn as bands.
+/// RecordKind happened beside the wires. States and faults are drawn as bands.
 fn notes(run: &Run, lanes: &[String]) -> Vec<Json> {
     let note = |line: &Line| {
         let of_lane = line.actor.split('#').next().unwrap_or_default();
@@ -200,7 +203,7 @@ fn bands(run: &Run) -> Vec<Json> {
         }
     }
     for record in &run.records {
-        let What::Crossing { host, wire, crossing } = &record.what else { continue };
+        let RecordKind::Crossing { host, wire, crossing } = &record.what else { continue };
         if !trace::is_unity(host) || *host != wire.client {
             continue;
         }
@@ -213,7 +216,7 @@ fn bands(run: &Run) -> Vec<Json> {
 }
 
 fn said_state(crossing: &Crossing) -> Option<String> {
-    let Crossing::Sent(Message::Json(frame)) = crossing else { return None };
+    let Crossing::Sent(WireMessage::Json(frame)) = crossing else { return None };
     let is_state = matches!(frame.get("type")?.as_str()?, "hello" | "editor_status");
     is_state.then(|| frame.get("state")?.as_str().map(str::to_owned)).flatten()
 }

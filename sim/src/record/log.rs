@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use protocol::Json;
 
-use crate::levels::hosts;
+use crate::levels::clock;
 
 /// One connection between two hosts.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,11 +19,11 @@ pub(crate) struct Wire {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Record {
     pub(crate) at: Duration,
-    pub(crate) what: What,
+    pub(crate) what: RecordKind,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum What {
+pub(crate) enum RecordKind {
     /// At one end of a wire.
     Crossing { host: String, wire: Wire, crossing: Crossing },
     /// Something that happened to or at `actor` beside the wires.
@@ -33,15 +33,15 @@ pub(crate) enum What {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Crossing {
     Opened,
-    Sent(Message),
-    Received(Message),
+    Sent(WireMessage),
+    Received(WireMessage),
     /// This end is closed, or has seen that the other is.
     Ended,
 }
 
-/// What one end said to the other.
+/// RecordKind one end said to the other.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Message {
+pub(crate) enum WireMessage {
     Json(Json),
     /// A text frame that is not JSON.
     Text(String),
@@ -70,12 +70,12 @@ impl Log {
     }
 
     pub(crate) fn crossing(&self, host: &str, wire: &Wire, crossing: Crossing) {
-        let what = What::Crossing { host: host.to_owned(), wire: wire.clone(), crossing };
-        self.add(hosts::now(), what);
+        let what = RecordKind::Crossing { host: host.to_owned(), wire: wire.clone(), crossing };
+        self.add(clock::now(), what);
     }
 
     pub(crate) fn note(&self, at: Duration, actor: &str, kind: &'static str, text: String) {
-        self.add(at, What::Note { actor: actor.to_owned(), kind, text });
+        self.add(at, RecordKind::Note { actor: actor.to_owned(), kind, text });
     }
 
     /// Everything so far; what comes later is of another run.
@@ -83,7 +83,7 @@ impl Log {
         std::mem::take(&mut *self.records.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn add(&self, at: Duration, what: What) {
+    fn add(&self, at: Duration, what: RecordKind) {
         self.records.lock().unwrap_or_else(PoisonError::into_inner).push(Record { at, what });
     }
 }

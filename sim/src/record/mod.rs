@@ -2,6 +2,6 @@
 
 pub mod html;
 pub(crate) mod log;
-pub(crate) mod sniffer;
+pub(crate) mod message_parser;
+pub(crate) mod recorded_stream;
 pub(crate) mod trace;
-pub(crate) mod wiretap;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use protocol::{Json, printable};
 
-use crate::record::log::{Crossing, Message, Record, What, Wire};
+use crate::record::log::{Crossing, Record, RecordKind, Wire, WireMessage};
 use crate::scenario::{UNITY, UNITY2};
 
 /// Longest value that is shown whole.
@@ -79,7 +79,7 @@ struct Writer {
 impl Writer {
     fn line(&mut self, record: &Record) -> Option<Line> {
         match &record.what {
-            What::Note { actor, kind, text } => Some(Line {
+            RecordKind::Note { actor, kind, text } => Some(Line {
                 at: record.at,
                 actor: actor.clone(),
                 sign: Sign::Event,
@@ -88,8 +88,8 @@ impl Writer {
                 body: None,
             }),
             // The other end is for the picture.
-            What::Crossing { host, wire, .. } if *host != wire.server => None,
-            What::Crossing { wire, crossing, .. } => {
+            RecordKind::Crossing { host, wire, .. } if *host != wire.server => None,
+            RecordKind::Crossing { wire, crossing, .. } => {
                 let (sign, what, fields, body) = if is_unity(&wire.client) {
                     self.unity(wire, crossing)?
                 } else {
@@ -121,23 +121,23 @@ impl Writer {
         }
     }
 
-    fn frame(&self, sign: Sign, message: &Message) -> Option<Said> {
+    fn frame(&self, sign: Sign, message: &WireMessage) -> Option<Said> {
         let (what, fields) = match message {
-            Message::Json(frame) => {
+            WireMessage::Json(frame) => {
                 let what = frame.get("type").and_then(Json::as_str).unwrap_or("(no type)");
                 if !self.heartbeats && matches!(what, "ping" | "pong") {
                     return None;
                 }
                 (what.to_owned(), frame_fields(frame))
             }
-            Message::Text(text) => ("(not JSON)".to_owned(), short(text)),
-            Message::Binary(length) => ("(binary)".to_owned(), format!("{length} bytes")),
-            Message::Close { code, reason } => {
+            WireMessage::Text(text) => ("(not JSON)".to_owned(), short(text)),
+            WireMessage::Binary(length) => ("(binary)".to_owned(), format!("{length} bytes")),
+            WireMessage::Close { code, reason } => {
                 let code = code.map(|code| code.to_string()).unwrap_or_default();
                 ("close".to_owned(), format!("{code} {reason}").trim().to_owned())
             }
-            Message::Get(path) => ("GET".to_owned(), path.clone()),
-            Message::Status(status) => ("(HTTP)".to_owned(), status.to_string()),
+            WireMessage::Get(path) => ("GET".to_owned(), path.clone()),
+            WireMessage::Status(status) => ("(HTTP)".to_owned(), status.to_string()),
         };
         Some((sign, what, fields, json_of(message)))
     }
@@ -145,11 +145,11 @@ impl Writer {
     fn agent(&mut self, wire: &Wire, crossing: &Crossing) -> Option<Said> {
         match crossing {
             Crossing::Opened => None,
-            Crossing::Received(Message::Json(request)) => {
+            Crossing::Received(WireMessage::Json(request)) => {
                 let (what, fields) = self.request(wire, request);
                 Some((Sign::In, what, fields, Some(request.clone())))
             }
-            Crossing::Sent(Message::Json(answer)) => {
+            Crossing::Sent(WireMessage::Json(answer)) => {
                 let (what, fields) = self.answer(wire, answer);
                 Some((Sign::Out, what, fields, Some(answer.clone())))
             }
@@ -237,7 +237,7 @@ impl Writer {
 
 type Said = (Sign, String, String, Option<Json>);
 
-/// What an answer of the server says.
+/// RecordKind an answer of the server says.
 pub(crate) enum Outcome {
     Ok(Json),
     Failed { code: String, guarantee: String, retryable: bool },
@@ -269,8 +269,8 @@ pub(crate) fn outcome_of(answer: &Json) -> Outcome {
 }
 
 /// A message by itself, for whoever has no line about it.
-pub(crate) fn describe(message: &Message) -> String {
-    let Message::Json(json) = message else { return String::new() };
+pub(crate) fn describe(message: &WireMessage) -> String {
+    let WireMessage::Json(json) = message else { return String::new() };
     let text = |pointer: &str| json.pointer(pointer).and_then(Json::as_str).unwrap_or_default();
     match (text("/type"), text("/method")) {
         ("", "") => "answer".to_owned(),
@@ -286,11 +286,14 @@ pub(crate) fn is_unity(host: &str) -> bool {
     host == UNITY || host == UNITY2
 }
 
-pub(crate) fn json_of(message: &Message) -> Option<Json> {
+pub(crate) fn json_of(message: &WireMessage) -> Option<Json> {
     match message {
-        Message::Json(json) => Some(json.clone()),
-        Message::Text(text) => Some(text.clone().into()),
-        Message::Binary(_) | Message::Close { .. } | Message::Get(_) | Message::Status(_) => None,
+        WireMessage::Json(json) => Some(json.clone()),
+        WireMessage::Text(text) => Some(text.clone().into()),
+        WireMessage::Binary(_)
+        | WireMessage::Close { .. }
+        | WireMessage::Get(_)
+        | WireMessage::Status(_) => None,
     }
 }
 
@@ -307,7 +310,7 @@ const SHORTER: [(&str, &str); 7] = [
     ("server_version", "server"),
     ("editor_state", "editor"),
 ];
-/// What every frame has, and what the next release will change in `/healthz`.
+/// RecordKind every frame has, and what the next release will change in `/healthz`.
 const OMITTED: [&str; 5] = ["type", "timestamp", "version", "_meta", "resultType"];
 
 fn frame_fields(frame: &Json) -> String {

@@ -3,18 +3,20 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::{Action, Expected, NETWORK, Place, SERVER, Scenario, ServerDoes, Step, UNITY, Via};
+use super::{
+    Action, Expected, NETWORK, Position, SERVER, Scenario, ServerAction, Step, UNITY, Via,
+};
 
 /// The longest run; an hour of virtual time takes half a minute of the real one.
 const LASTS_MAX: Duration = Duration::from_secs(600);
 
-type Problem = (Option<Place>, String);
+type Problem = (Option<Position>, String);
 
 pub(super) fn check(scenario: &Scenario) -> Result<(), Problem> {
     check_whole(scenario).map_err(|problem| (None, problem))?;
     let mut seen = Seen::default();
     for step in &scenario.steps {
-        seen.check(scenario, step).map_err(|problem| (Some(step.place), problem))?;
+        seen.check(scenario, step).map_err(|problem| (Some(step.position), problem))?;
     }
     Ok(())
 }
@@ -89,11 +91,11 @@ impl<'a> Seen<'a> {
                 Ok(())
             }
             Action::Network { from, to, lasts, .. } => self.check_fault(step.at, from, to, *lasts),
-            Action::Server { does: ServerDoes::Start, away: Some(_) } => {
+            Action::Server { does: ServerAction::Start, away: Some(_) } => {
                 Err("`for` is how long a server is away: write it with stop or crash".into())
             }
             Action::Server { does, away } => {
-                let comes_back = *does == ServerDoes::Start || away.is_some();
+                let comes_back = *does == ServerAction::Start || away.is_some();
                 if comes_back && scenario.has_stdio() {
                     return Err(
                         "a server on pipes ends with its agent and does not come back".into()
@@ -132,7 +134,7 @@ fn can_be_lost(scenario: &Scenario, of: &str) -> bool {
     scenario.steps.iter().any(|step| match &step.action {
         Action::Cancel { label } => label == of,
         Action::Leave { .. } => true,
-        Action::Server { does, .. } => *does != ServerDoes::Start,
+        Action::Server { does, .. } => *does != ServerAction::Start,
         Action::Call(_) | Action::Unity { .. } | Action::Network { .. } => false,
     })
 }

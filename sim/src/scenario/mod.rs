@@ -3,11 +3,11 @@
 //! `reading` reads it, `checking` sees what goes together, `writing` writes one.
 
 mod checking;
-mod file;
 pub mod files;
 mod reading;
 mod words;
 mod writing;
+mod yaml;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,12 +16,12 @@ use mock_unity::{Command, MockEditor, Settings};
 use protocol::{Json, Map};
 use unity_mcp::config_loader::Config;
 
-use crate::levels::hosts::Fault;
+use crate::levels::hosts::LinkFault;
 
-pub use file::schema;
 pub use reading::parse;
 pub(crate) use reading::uniform_suite;
 pub(crate) use words::network_words;
+pub use yaml::schema;
 
 /// The names that are taken by what every scenario has.
 pub const SERVER: &str = "server";
@@ -86,7 +86,7 @@ pub enum Speaks {
 
 /// Where something stands in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Position {
     pub line: u64,
     pub column: u64,
 }
@@ -95,7 +95,7 @@ pub struct Place {
 pub struct Step {
     pub at: Duration,
     /// In the file.
-    pub place: Place,
+    pub position: Position,
     pub action: Action,
 }
 
@@ -116,19 +116,19 @@ pub enum Action {
     },
     Network {
         words: String,
-        fault: Fault,
+        fault: LinkFault,
         from: String,
         to: String,
         lasts: Option<Duration>,
     },
     Server {
-        does: ServerDoes,
+        does: ServerAction,
         away: Option<Duration>,
     },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ServerDoes {
+pub enum ServerAction {
     /// It is asked to stop.
     Stop,
     /// It is killed.

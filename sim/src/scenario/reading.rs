@@ -9,13 +9,13 @@ use mock_unity::{CancelPolicy, PongPolicy, Settings, Suite, Test, TestMode, Test
 use serde_saphyr::Spanned;
 use unity_mcp::config_loader::{self, Config, RawFlags};
 
-use super::file::{
-    AgentFile, CancelFile, EditorFile, ExpectFile, GuaranteeFile, ScenarioFile, ServerFile,
-    SpeaksFile, StepFile, TestsFile, ViaFile,
-};
 use super::words::{NetworkWords, Time, UnityWords};
+use super::yaml::{
+    AgentYaml, CancelYaml, EditorYaml, ExpectYaml, GuaranteeYaml, ScenarioYaml, ServerYaml,
+    SpeaksYaml, StepYaml, TestsYaml, ViaYaml,
+};
 use super::{
-    AGENT, Action, Agent, Call, Editor, Expected, Place, SERVER, Scenario, ServerDoes, Speaks,
+    AGENT, Action, Agent, Call, Editor, Expected, Position, SERVER, Scenario, ServerAction, Speaks,
     Step, UNITY, UNITY2, Via, checking,
 };
 
@@ -27,11 +27,11 @@ const TESTS_MAX: usize = 1_000;
 /// `Err` says what is wrong, where, and what would be right.
 pub fn parse(text: &str) -> Result<Scenario, String> {
     let options = serde_saphyr::options! { strict_booleans: true };
-    let file: ScenarioFile = serde_saphyr::from_str_with_options(text, options)
+    let file: ScenarioYaml = serde_saphyr::from_str_with_options(text, options)
         .map_err(|error| with_suggestion(&error.to_string().replace(LIBRARY_ADVICE, "")))?;
     let scenario = file.into_scenario()?;
-    checking::check(&scenario).map_err(|(place, problem)| match place {
-        Some(place) => at(place, problem),
+    checking::check(&scenario).map_err(|(position, problem)| match position {
+        Some(position) => at(position, problem),
         None => problem,
     })?;
     Ok(scenario)
@@ -50,21 +50,21 @@ fn with_suggestion(problem: &str) -> String {
     }
 }
 
-fn at(Place { line, column }: Place, problem: impl Display) -> String {
+fn at(Position { line, column }: Position, problem: impl Display) -> String {
     format!("line {line} column {column}: {problem}")
 }
 
-fn place<T>(spanned: &Spanned<T>) -> Place {
-    Place { line: spanned.referenced.line(), column: spanned.referenced.column() }
+fn position<T>(spanned: &Spanned<T>) -> Position {
+    Position { line: spanned.referenced.line(), column: spanned.referenced.column() }
 }
 
-impl ScenarioFile {
+impl ScenarioYaml {
     fn into_scenario(self) -> Result<Scenario, String> {
         let seed = self.seed.unwrap_or(1);
         let mut agents: BTreeMap<String, Agent> = BTreeMap::new();
         for (name, agent) in self.agents {
-            let place = place(&agent);
-            checking::check_agent(&name).map_err(|problem| at(place, problem))?;
+            let position = position(&agent);
+            checking::check_agent(&name).map_err(|problem| at(position, problem))?;
             agents.insert(name, agent.value.into_agent());
         }
         if agents.is_empty() {
@@ -86,8 +86,8 @@ impl ScenarioFile {
         let mut steps = Vec::new();
         for step in self.steps {
             let action = step.value.action(&agents, &hosts);
-            let action = action.map_err(|problem| at(place(&step), problem))?;
-            steps.push(Step { at: step.value.at.0, place: place(&step), action });
+            let action = action.map_err(|problem| at(position(&step), problem))?;
+            steps.push(Step { at: step.value.at.0, position: position(&step), action });
         }
         steps.sort_by_key(|step| step.at);
         let mut scenario = Scenario {
@@ -103,7 +103,7 @@ impl ScenarioFile {
             executed: None,
             executed_once: Vec::new(),
         };
-        let ExpectFile { executed, executed_once } = self.expect;
+        let ExpectYaml { executed, executed_once } = self.expect;
         if executed.is_none() && executed_once.is_none() {
             return Err("expect what? `executed: [r1]`, or `executed: []` if nothing runs".into());
         }
@@ -120,7 +120,7 @@ fn config(settings: &BTreeMap<String, Spanned<u64>>) -> Result<Config, String> {
     let nowhere = std::path::Path::new("/nowhere");
     for (name, value) in settings {
         flags.settings.push((name.clone(), value.value.to_string()));
-        config_loader::load(&flags, nowhere).map_err(|error| at(place(value), error))?;
+        config_loader::load(&flags, nowhere).map_err(|error| at(position(value), error))?;
     }
     config_loader::load(&flags, nowhere).map_err(|error| error.to_string())
 }
@@ -128,12 +128,12 @@ fn config(settings: &BTreeMap<String, Spanned<u64>>) -> Result<Config, String> {
 fn known_labels(scenario: &Scenario, labels: Vec<Spanned<String>>) -> Result<Vec<String>, String> {
     let known = |label: &str| scenario.calls().any(|(_, call)| call.label == label);
     if let Some(unknown) = labels.iter().find(|label| !known(&label.value)) {
-        return Err(at(place(unknown), format!("no call is called {}", unknown.value)));
+        return Err(at(position(unknown), format!("no call is called {}", unknown.value)));
     }
     Ok(labels.into_iter().map(|label| label.value).collect())
 }
 
-impl EditorFile {
+impl EditorYaml {
     fn into_editor(self, name: &'static str) -> Result<Editor, String> {
         if self.silent && self.protocol_version.is_some() {
             return Err(format!("{name} is silent: then its hello has no protocol_version"));
@@ -144,7 +144,7 @@ impl EditorFile {
             seed: usual.seed,
             plugin_version: self
                 .plugin_version
-                .unwrap_or_else(|| crate::programs::cast::VERSION.to_owned()),
+                .unwrap_or_else(|| crate::programs::start::VERSION.to_owned()),
             protocol_version: (!self.silent).then_some(self.protocol_version.unwrap_or(1)),
             names_itself: !self.nameless,
             tools: self.tools,
@@ -156,9 +156,9 @@ impl EditorFile {
             },
             pong: PongPolicy::After(time(self.pong, Duration::ZERO)),
             cancel: match self.cancel {
-                Some(CancelFile::Honour) | None => CancelPolicy::Honour,
-                Some(CancelFile::Refuse) => CancelPolicy::Refuse,
-                Some(CancelFile::Ignore) => CancelPolicy::Ignore,
+                Some(CancelYaml::Honour) | None => CancelPolicy::Honour,
+                Some(CancelYaml::Refuse) => CancelPolicy::Refuse,
+                Some(CancelYaml::Ignore) => CancelPolicy::Ignore,
             },
             suite: self.tests.map_or(Ok(usual.suite), |tests| tests.suite())?,
             idle_timeout: self.idle_timeout.map(|time| time.0),
@@ -171,7 +171,7 @@ impl EditorFile {
     }
 }
 
-impl TestsFile {
+impl TestsYaml {
     fn suite(&self) -> Result<Suite, String> {
         if !(1..=TESTS_MAX).contains(&self.count) || self.failing > self.count {
             return Err(format!("there are 1 to {TESTS_MAX} tests, and not more of them fail"));
@@ -189,25 +189,25 @@ pub(crate) fn uniform_suite(count: usize, takes: Duration, failing: usize) -> Su
     Suite((1..=count).map(test).collect())
 }
 
-impl AgentFile {
+impl AgentYaml {
     fn into_agent(self) -> Agent {
         Agent {
             joins: self.joins.map_or(Duration::ZERO, |time| time.0),
             via: match self.via {
-                ViaFile::Http => Via::Http,
-                ViaFile::Stdio => Via::Stdio,
-                ViaFile::OwnServer => Via::OwnServer,
+                ViaYaml::Http => Via::Http,
+                ViaYaml::Stdio => Via::Stdio,
+                ViaYaml::OwnServer => Via::OwnServer,
             },
             speaks: match self.speaks {
-                Some(SpeaksFile::Modern) | None => Speaks::Modern,
-                Some(SpeaksFile::Tasks) => Speaks::Tasks,
-                Some(SpeaksFile::Legacy) => Speaks::Legacy,
+                Some(SpeaksYaml::Modern) | None => Speaks::Modern,
+                Some(SpeaksYaml::Tasks) => Speaks::Tasks,
+                Some(SpeaksYaml::Legacy) => Speaks::Legacy,
             },
         }
     }
 }
 
-impl StepFile {
+impl StepYaml {
     fn action(&self, agents: &BTreeMap<String, Agent>, hosts: &[String]) -> Result<Action, String> {
         let actions = [
             self.call.is_some(),
@@ -255,9 +255,9 @@ impl StepFile {
         }
         if let Some(does) = self.server {
             let does = match does {
-                ServerFile::Stop => ServerDoes::Stop,
-                ServerFile::Crash => ServerDoes::Crash,
-                ServerFile::Start => ServerDoes::Start,
+                ServerYaml::Stop => ServerAction::Stop,
+                ServerYaml::Crash => ServerAction::Crash,
+                ServerYaml::Start => ServerAction::Start,
             };
             return Ok(Action::Server { does, away: lasts });
         }
@@ -278,9 +278,9 @@ impl StepFile {
             (None, _) => return Err("there are several agents: `by` says which".into()),
         };
         let guarantee = self.guarantee.map(|guarantee| match guarantee {
-            GuaranteeFile::NotExecuted => "not_executed".to_owned(),
-            GuaranteeFile::Unknown => "unknown".to_owned(),
-            GuaranteeFile::CompletedError => "completed_error".to_owned(),
+            GuaranteeYaml::NotExecuted => "not_executed".to_owned(),
+            GuaranteeYaml::Unknown => "unknown".to_owned(),
+            GuaranteeYaml::CompletedError => "completed_error".to_owned(),
         });
         let expected = match (&self.ok, &self.error, self.unanswered) {
             (None, None, false) if self.any && guarantee.is_none() => Expected::Anything,

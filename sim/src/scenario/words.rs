@@ -8,7 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
-use crate::levels::hosts::Fault;
+use crate::levels::hosts::LinkFault;
 
 /// `500ms`, `3s`, `1.5s`, `2m`.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +25,7 @@ pub(super) struct UnityWords {
 #[derive(Clone, Debug)]
 pub(super) struct NetworkWords {
     pub(super) text: String,
-    pub(super) fault: Fault,
+    pub(super) fault: LinkFault,
     pub(super) from: String,
     pub(super) to: String,
 }
@@ -54,13 +54,13 @@ impl<'de> Deserialize<'de> for NetworkWords {
 }
 
 /// What the network suffers, and from whom to whom.
-pub(crate) fn network_words(text: &str) -> Result<(Fault, String, String), String> {
+pub(crate) fn network_words(text: &str) -> Result<(LinkFault, String, String), String> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let (fault, link) = match words.as_slice() {
-        ["partition", link] => (Fault::Partition, link),
-        ["hold", link] => (Fault::Hold, link),
-        ["lose", link] if link.contains("->") => (Fault::Lose, link),
-        ["latency", link, time] => (Fault::Latency(parse_duration(time)?), link),
+        ["partition", link] => (LinkFault::Partition, link),
+        ["hold", link] => (LinkFault::Hold, link),
+        ["lose", link] if link.contains("->") => (LinkFault::Lose, link),
+        ["latency", link, time] => (LinkFault::Latency(parse_duration(time)?), link),
         _ => {
             return Err(format!(
                 "\"{text}\" is nothing the network can suffer; write \"partition unity\", \

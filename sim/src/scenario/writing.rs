@@ -8,7 +8,7 @@ use protocol::Json;
 use unity_mcp::config_loader::Config;
 
 use super::{
-    AGENT, Action, Agent, Call, Editor, Expected, Scenario, ServerDoes, Speaks, Step, UNITY, Via,
+    AGENT, Action, Agent, Call, Editor, Expected, Scenario, ServerAction, Speaks, Step, UNITY, Via,
 };
 
 impl Scenario {
@@ -82,7 +82,7 @@ fn server(config: &Config) -> Vec<String> {
 
 fn fields_of(Editor { starts, settings, .. }: &Editor) -> Vec<String> {
     let usual = Settings {
-        plugin_version: crate::programs::cast::VERSION.to_owned(),
+        plugin_version: crate::programs::start::VERSION.to_owned(),
         ..Settings::default()
     };
     let mut fields = Vec::new();
@@ -161,9 +161,9 @@ impl Step {
             }
             Action::Server { does, away } => {
                 let does = match does {
-                    ServerDoes::Stop => "stop",
-                    ServerDoes::Crash => "crash",
-                    ServerDoes::Start => "start",
+                    ServerAction::Stop => "stop",
+                    ServerAction::Crash => "crash",
+                    ServerAction::Start => "start",
                 };
                 add("server", does.to_owned());
                 away.iter().for_each(|away| add("for", show_duration(*away)));

@@ -1,11 +1,11 @@
-//! What Unity answers, or what comes back unsent, and what must follow from it.
+//! Trip Unity answers, or what comes back unsent, and what must follow from it.
 
 use coordination::{ConnectionId, ErrorCode, Guarantee};
 use protocol::{
     CancelStatus, ErrorBody, ExecuteOutcome, JobState, JobStatus, RequestId, ToUnity, UnityJobId,
 };
 
-use super::{CallState, Expect, JobLife, Lane, Millis, Model, Owed, Place, What, Who};
+use super::{CallState, Expect, JobLife, Lane, Millis, Model, Owed, Queued, Trip, Who};
 
 /// An answer to a request, whatever message it came in.
 pub(super) enum Answer {
@@ -33,10 +33,10 @@ impl Model {
         };
         match lane {
             Lane::Busy { what, sent, .. } => match what {
-                What::Execute(call) => self.execute_answered(call, answer),
-                What::Submit(job) => self.submit_answered(request, job, sent, answer),
-                What::Status(job, asker) => self.status_answered(job, sent, asker, answer),
-                What::Cancel(job) => self.cancel_answered(job, answer),
+                Trip::Execute(call) => self.execute_answered(call, answer),
+                Trip::Submit(job) => self.submit_answered(request, job, sent, answer),
+                Trip::Status(job, asker) => self.status_answered(job, sent, asker, answer),
+                Trip::Cancel(job) => self.cancel_answered(job, answer),
             },
             lane @ (Lane::Kept { .. } | Lane::Free) => {
                 if let Lane::Kept { .. } = lane {
@@ -220,41 +220,41 @@ impl Model {
         self.update_gate(now);
     }
 
-    /// What is in the lane goes back to where it was.
+    /// Trip is in the lane goes back to where it was.
     fn give_back(&mut self) {
         match std::mem::replace(&mut self.lane, Lane::Free) {
-            Lane::Busy { what: What::Execute(id), .. } => {
+            Lane::Busy { what: Trip::Execute(id), .. } => {
                 if let Some(call) = self.calls.get_mut(&id) {
                     call.state = CallState::Lined;
                     let (arrival, arrived) = (call.arrival, call.arrived);
-                    self.back_in_line(Place { arrival, arrived, who: Who::Call(id) });
+                    self.back_in_line(Queued { arrival, arrived, who: Who::Call(id) });
                 }
             }
-            Lane::Busy { what: What::Submit(index), .. } => {
+            Lane::Busy { what: Trip::Submit(index), .. } => {
                 if let Some(job) = self.jobs.get_mut(index) {
                     job.state = JobLife::Queued;
                     let (arrival, arrived) = (job.arrival, job.arrived);
                     if job.cancel_requested {
                         self.ending.push((index, JobState::Cancelled, None));
                     } else {
-                        self.back_in_line(Place { arrival, arrived, who: Who::Job(index) });
+                        self.back_in_line(Queued { arrival, arrived, who: Who::Job(index) });
                     }
                 }
             }
-            Lane::Busy { what: What::Status(job, asker), .. } => {
+            Lane::Busy { what: Trip::Status(job, asker), .. } => {
                 self.expected.extend(asker.map(|call| (call, Expect::Job(job))));
             }
-            Lane::Busy { what: What::Cancel(_), .. } | Lane::Free | Lane::Kept { .. } => {}
+            Lane::Busy { what: Trip::Cancel(_), .. } | Lane::Free | Lane::Kept { .. } => {}
         }
     }
 
-    fn back_in_line(&mut self, place: Place) {
-        let index = self.line.iter().take_while(|other| other.arrival < place.arrival).count();
-        self.line.insert(index, place);
+    fn back_in_line(&mut self, queued: Queued) {
+        let index = self.line.iter().take_while(|other| other.arrival < queued.arrival).count();
+        self.line.insert(index, queued);
     }
 }
 
-/// What an `error` of the plugin means for the one it refuses.
+/// Trip an `error` of the plugin means for the one it refuses.
 fn meaning(error: &ErrorBody) -> (ErrorCode, Guarantee) {
     let code = ErrorCode::ALL.into_iter().find(|code| code.text() == error.code);
     match code {

@@ -1,24 +1,24 @@
-//! What the server does, judged against what it may do now.
+//! Trip the server does, judged against what it may do now.
 
 use coordination::{ConnectionId, Effect, ErrorCode, JobId, Note, SessionEnd};
 use protocol::{JobState, RequestId, ToUnity};
 
 use super::{
-    Ask, Call, CallState, Editor, Expect, Hello, JobLife, Lane, Millis, Model, Owed, Place,
-    Verdict, What, Who,
+    Ask, Call, CallState, Checked, Editor, Expect, Hello, JobLife, Lane, Millis, Model, Owed,
+    Queued, Trip, Who,
 };
 
 impl Model {
-    pub(crate) fn effect(&mut self, now: Millis, effect: &Effect) -> Verdict {
+    pub(crate) fn effect(&mut self, now: Millis, effect: &Effect) -> Checked {
         match effect {
-            Effect::Reply { call, outcome, .. } => self.judge_reply(now, call.0, outcome)?,
+            Effect::Reply { call, outcome, .. } => self.check_reply(now, call.0, outcome)?,
             Effect::Progress { call, .. } => {
                 self.seen.mark("progress was reported");
                 if !self.calls.contains_key(&call.0) {
                     return Err(format!("progress for call {}, which is not open", call.0));
                 }
             }
-            Effect::Send { on, frame } => self.judge_send(now, *on, frame)?,
+            Effect::Send { on, frame } => self.check_send(now, *on, frame)?,
             Effect::Close { on, .. } => {
                 self.must_close.retain(|other| other != on);
                 self.hellos.remove(&on.0);
@@ -27,9 +27,9 @@ impl Model {
                 }
             }
             Effect::Note(Note::SessionEnded { on, why }) => {
-                self.judge_session_end(now, *on, *why)?
+                self.check_session_end(now, *on, *why)?
             }
-            Effect::Note(Note::JobChanged { job, state }) => self.judge_job(now, *job, *state)?,
+            Effect::Note(Note::JobChanged { job, state }) => self.check_job(now, *job, *state)?,
             Effect::Note(_) => {}
             Effect::Stopped => self.seen.mark("the server stopped"),
         }
@@ -39,7 +39,7 @@ impl Model {
 
     // Sessions.
 
-    fn judge_session_end(&mut self, now: Millis, on: ConnectionId, why: SessionEnd) -> Verdict {
+    fn check_session_end(&mut self, now: Millis, on: ConnectionId, why: SessionEnd) -> Checked {
         if self.session != Some(on) {
             return Ok(()); // The socket went by itself, or the model ended it already.
         }
@@ -72,7 +72,7 @@ impl Model {
         Ok(())
     }
 
-    fn adopt(&mut self, now: Millis, on: ConnectionId) -> Verdict {
+    fn adopt(&mut self, now: Millis, on: ConnectionId) -> Checked {
         if self.session.is_some() {
             return Err(format!("{on:?} was adopted beside another session"));
         }
@@ -122,7 +122,7 @@ impl Model {
 
     // Frames to Unity.
 
-    fn judge_send(&mut self, now: Millis, on: ConnectionId, frame: &ToUnity) -> Verdict {
+    fn check_send(&mut self, now: Millis, on: ConnectionId, frame: &ToUnity) -> Checked {
         match frame {
             ToUnity::Hello(_) => return self.adopt(now, on),
             ToUnity::Ping(_) => {
@@ -159,18 +159,18 @@ impl Model {
                     Owed::Job(job) => Some(job),
                     Owed::Orphan(_) => None,
                 };
-                self.take_lane(&frame.request_id, What::Cancel(job), now, 5_000);
+                self.take_lane(&frame.request_id, Trip::Cancel(job), now, 5_000);
                 Ok(())
             }
             _ if !open => Err(format!("sent while calls must wait: {frame:?}")),
             ToUnity::Execute(frame) => {
-                self.judge_execute(now, &frame.request_id, frame.client_request_id.as_deref())
+                self.check_execute(now, &frame.request_id, frame.client_request_id.as_deref())
             }
             ToUnity::SubmitJob(frame) => {
-                self.judge_submit(now, &frame.request_id, frame.client_request_id.as_deref())
+                self.check_submit(now, &frame.request_id, frame.client_request_id.as_deref())
             }
             ToUnity::GetJobStatus(frame) => {
-                self.judge_question(now, &frame.request_id, &frame.job_id.0)
+                self.check_question(now, &frame.request_id, &frame.job_id.0)
             }
             ToUnity::Hello(_) | ToUnity::Capability(_) | ToUnity::Ping(_) | ToUnity::Error(_) => {
                 Ok(())
@@ -185,13 +185,13 @@ impl Model {
         }
     }
 
-    fn take_lane(&mut self, request: &RequestId, what: What, sent: Millis, timeout: Millis) {
+    fn take_lane(&mut self, request: &RequestId, what: Trip, sent: Millis, timeout: Millis) {
         let on = self.session;
         self.lane = Lane::Busy { request: request.clone(), on, what, sent, timeout };
     }
 
-    fn judge_execute(&mut self, now: Millis, request: &RequestId, client: Option<&str>) -> Verdict {
-        let Some(Place { who: Who::Call(id), .. }) = self.line.pop_front() else {
+    fn check_execute(&mut self, now: Millis, request: &RequestId, client: Option<&str>) -> Checked {
+        let Some(Queued { who: Who::Call(id), .. }) = self.line.pop_front() else {
             return Err(format!("{request} was sent out of order"));
         };
         let offered = self.offers("read_console");
@@ -206,12 +206,12 @@ impl Model {
         }
         call.state = CallState::InLane;
         let timeout = call.timeout;
-        self.take_lane(request, What::Execute(id), now, timeout);
+        self.take_lane(request, Trip::Execute(id), now, timeout);
         Ok(())
     }
 
-    fn judge_submit(&mut self, now: Millis, request: &RequestId, client: Option<&str>) -> Verdict {
-        let Some(Place { who: Who::Job(index), .. }) = self.line.pop_front() else {
+    fn check_submit(&mut self, now: Millis, request: &RequestId, client: Option<&str>) -> Checked {
+        let Some(Queued { who: Who::Job(index), .. }) = self.line.pop_front() else {
             return Err(format!("{request} was submitted out of order"));
         };
         let Some(job) = self.jobs.get_mut(index) else { return Err("no such job".into()) };
@@ -220,11 +220,11 @@ impl Model {
         }
         job.state = JobLife::Submitting;
         let timeout = job.timeout.min(30_000);
-        self.take_lane(request, What::Submit(index), now, timeout);
+        self.take_lane(request, Trip::Submit(index), now, timeout);
         Ok(())
     }
 
-    fn judge_question(&mut self, now: Millis, request: &RequestId, unity: &str) -> Verdict {
+    fn check_question(&mut self, now: Millis, request: &RequestId, unity: &str) -> Checked {
         let asked = |job: &usize| self.unity_of(*job).is_some_and(|id| id.0 == unity);
         let Some(job) = (0..self.jobs.len()).find(asked) else {
             return Err(format!("Unity was asked about {unity}, which does not run"));
@@ -243,13 +243,13 @@ impl Model {
         } else {
             self.requests += 1;
         }
-        self.take_lane(request, What::Status(job, asker), now, timeout);
+        self.take_lane(request, Trip::Status(job, asker), now, timeout);
         Ok(())
     }
 
     // Jobs.
 
-    fn judge_job(&mut self, now: Millis, job: JobId, state: JobState) -> Verdict {
+    fn check_job(&mut self, now: Millis, job: JobId, state: JobState) -> Checked {
         let text = job.to_string();
         let Some(index) = self.job_named(&text) else { return Err(format!("no {text}")) };
         if self.job_state(index).is_terminal() {
@@ -260,7 +260,7 @@ impl Model {
             self.end_job(index, state, code);
             return Ok(());
         }
-        let head = self.line.front().map(|place| place.who);
+        let head = self.line.front().map(|queued| queued.who);
         match (state, &self.jobs.get(index).map(|job| job.state.clone())) {
             (JobState::Running, Some(JobLife::Submitting)) => Ok(()),
             (JobState::Queued, Some(JobLife::Queued)) => Ok(()),
@@ -276,7 +276,7 @@ impl Model {
                 Ok(())
             }
             (JobState::Cancelled, Some(JobLife::Queued)) if self.cancel_has_its_turn(&text) => {
-                self.line.retain(|place| place.who != Who::Job(index));
+                self.line.retain(|queued| queued.who != Who::Job(index));
                 self.end_job(index, state, None);
                 self.withdrawn = Some(index);
                 Ok(())
@@ -322,7 +322,7 @@ impl Model {
             }
             job.state = JobLife::Ended(state, code);
         }
-        if let Lane::Busy { what: What::Status(asked, asker), .. } = &mut self.lane
+        if let Lane::Busy { what: Trip::Status(asked, asker), .. } = &mut self.lane
             && *asked == index
             && let Some(call) = asker.take()
         {

@@ -1,11 +1,11 @@
-//! What happens in the world, and what must follow from it.
+//! Trip happens in the world, and what must follow from it.
 
 use coordination::{CancelAnswer, ClosedBy, ConnectionId, ErrorCode, Guarantee};
 use protocol::{DecodeError, EditorState, FromUnity, JobState, PluginHello};
 
 use super::answers::Answer;
 use super::{
-    Ask, Call, CallState, Editor, Expect, Hello, Lane, Millis, Model, Owed, Place, What, Who,
+    Ask, Call, CallState, Editor, Expect, Hello, Lane, Millis, Model, Owed, Queued, Trip, Who,
 };
 
 impl Model {
@@ -49,7 +49,7 @@ impl Model {
                 if self.line.len() >= self.limits.queue_max || no_job {
                     return self.fails(id, ErrorCode::QueueFull, Guarantee::NotExecuted);
                 }
-                self.line.push_back(Place { arrival, arrived: now, who: Who::Call(id) });
+                self.line.push_back(Queued { arrival, arrived: now, who: Who::Call(id) });
             }
             Ask::Status { .. } => self.control.push_back(id),
             Ask::Cancel { job } => match self.job_named(&job) {
@@ -65,7 +65,7 @@ impl Model {
 
     /// A queued job that Unity will never see.
     fn withdraw(&mut self, job: usize) {
-        self.line.retain(|place| place.who != Who::Job(job));
+        self.line.retain(|queued| queued.who != Who::Job(job));
         self.ending.push((job, JobState::Cancelled, None));
     }
 
@@ -77,7 +77,7 @@ impl Model {
 
     /// The agent, or its adapter, is gone.
     fn leave(&mut self, id: u64, call: &Call) {
-        self.line.retain(|place| place.who != Who::Call(id));
+        self.line.retain(|queued| queued.who != Who::Call(id));
         self.control.retain(|other| *other != id);
         match call.state {
             CallState::Lined => self.seen.mark("a lined call was taken back"),
@@ -102,11 +102,11 @@ impl Model {
     fn leave_lane(&mut self, id: u64) {
         self.seen.mark("a running call was taken back");
         match &mut self.lane {
-            Lane::Busy { what: What::Execute(call), request, on, sent, timeout } if *call == id => {
+            Lane::Busy { what: Trip::Execute(call), request, on, sent, timeout } if *call == id => {
                 let (request, on, sent, timeout) = (request.clone(), *on, *sent, *timeout);
                 self.lane = Lane::Kept { request, on, sent, timeout };
             }
-            Lane::Busy { what: What::Status(_, asker), .. } if *asker == Some(id) => *asker = None,
+            Lane::Busy { what: Trip::Status(_, asker), .. } if *asker == Some(id) => *asker = None,
             Lane::Busy { .. } | Lane::Free | Lane::Kept { .. } => {}
         }
     }
@@ -175,20 +175,20 @@ impl Model {
     fn too_large(&mut self) {
         self.seen.mark("a frame was too large");
         match std::mem::replace(&mut self.lane, Lane::Free) {
-            Lane::Busy { what: What::Execute(call), .. } => {
+            Lane::Busy { what: Trip::Execute(call), .. } => {
                 self.fails(call, ErrorCode::InvalidResponse, Guarantee::Unknown);
             }
-            Lane::Busy { what: What::Submit(job), request, .. } => {
+            Lane::Busy { what: Trip::Submit(job), request, .. } => {
                 self.abandoned.push(request);
                 self.ending.push((job, JobState::Failed, Some(ErrorCode::InvalidResponse)));
             }
-            Lane::Busy { what: What::Status(job, asker), .. } => {
+            Lane::Busy { what: Trip::Status(job, asker), .. } => {
                 if !self.job_state(job).is_terminal() {
                     self.ending.push((job, JobState::Failed, Some(ErrorCode::InvalidResponse)));
                 }
                 self.expected.extend(asker.map(|call| (call, Expect::Job(job))));
             }
-            Lane::Busy { what: What::Cancel(job), .. } => self.cancel_unanswered(job),
+            Lane::Busy { what: Trip::Cancel(job), .. } => self.cancel_unanswered(job),
             lane @ (Lane::Free | Lane::Kept { .. }) => self.lane = lane,
         }
     }
@@ -210,22 +210,22 @@ impl Model {
             }
         };
         match &self.lane {
-            Lane::Busy { what: What::Status(job, asker), .. } => {
+            Lane::Busy { what: Trip::Status(job, asker), .. } => {
                 let (job, asker) = (*job, *asker);
                 self.lane = Lane::Free;
                 if let Some(call) = asker {
                     self.expected.push((call, Expect::Job(job)));
                 }
             }
-            Lane::Busy { what: What::Cancel(job), .. } => {
+            Lane::Busy { what: Trip::Cancel(job), .. } => {
                 let job = *job;
                 self.lane = Lane::Free;
                 self.cancel_unanswered(job);
             }
-            Lane::Busy { what: What::Execute(_), .. } => {
+            Lane::Busy { what: Trip::Execute(_), .. } => {
                 self.seen.mark("lost with a call in Unity")
             }
-            Lane::Busy { what: What::Submit(_), .. } => {
+            Lane::Busy { what: Trip::Submit(_), .. } => {
                 self.seen.mark("lost with a submission in Unity")
             }
             Lane::Kept { .. } => self.seen.mark("lost with the lane kept"),

@@ -18,7 +18,7 @@ use crate::judge::seen::Seen;
 /// Milliseconds since the start of the world.
 pub(crate) type Millis = u64;
 
-pub(crate) type Verdict = Result<(), String>;
+pub(crate) type Checked = Result<(), String>;
 
 pub(crate) struct Model {
     limits: Limits,
@@ -46,7 +46,7 @@ pub(crate) struct Model {
     offered: Option<Vec<String>>,
     closed_since: Option<Millis>,
     lane: Lane,
-    line: VecDeque<Place>,
+    line: VecDeque<Queued>,
     control: VecDeque<u64>,
     calls: BTreeMap<u64, Call>,
     jobs: Vec<Job>,
@@ -66,7 +66,7 @@ pub(crate) struct Model {
     pub(crate) seen: Seen,
 }
 
-/// What a socket has said before it became the session.
+/// Trip a socket has said before it became the session.
 #[derive(Clone, Debug)]
 struct Hello {
     hello: PluginHello,
@@ -84,12 +84,12 @@ enum Editor {
 #[derive(Clone, Debug)]
 enum Lane {
     Free,
-    Busy { request: RequestId, on: Option<ConnectionId>, what: What, sent: Millis, timeout: Millis },
+    Busy { request: RequestId, on: Option<ConnectionId>, what: Trip, sent: Millis, timeout: Millis },
     Kept { request: RequestId, on: Option<ConnectionId>, sent: Millis, timeout: Millis },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum What {
+enum Trip {
     Execute(u64),
     Submit(usize),
     Status(usize, Option<u64>),
@@ -97,7 +97,7 @@ enum What {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct Queued {
     arrival: u64,
     arrived: Millis,
     who: Who,
@@ -109,7 +109,7 @@ enum Who {
     Job(usize),
 }
 
-/// What an agent asked for.
+/// Trip an agent asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Ask {
     Console,
@@ -172,7 +172,7 @@ enum Owed {
 #[derive(Clone, Debug, PartialEq)]
 enum Expect {
     Fails(ErrorCode, Guarantee),
-    /// What Unity gave, unchanged.
+    /// Trip Unity gave, unchanged.
     Console(Json),
     Accepted(usize),
     Job(usize),

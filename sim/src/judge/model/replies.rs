@@ -1,12 +1,12 @@
-//! What agents are told, judged against what is true.
+//! Trip agents are told, judged against what is true.
 
 use coordination::{Answer, CancelAnswer, CancelView, ErrorCode, Failure, Guarantee, Outcome};
 use protocol::{JobState, Json};
 
-use super::{Ask, Call, CallState, Expect, JobLife, Lane, Millis, Model, Verdict, Who};
+use super::{Ask, Call, CallState, Checked, Expect, JobLife, Lane, Millis, Model, Who};
 
 impl Model {
-    pub(super) fn judge_reply(&mut self, now: Millis, id: u64, outcome: &Outcome) -> Verdict {
+    pub(super) fn check_reply(&mut self, now: Millis, id: u64, outcome: &Outcome) -> Checked {
         let Some(call) = self.calls.get(&id).cloned() else {
             return Err(format!("call {id} was answered though it is not open"));
         };
@@ -17,16 +17,16 @@ impl Model {
         let expected = self.expected.iter().position(|(call, _)| *call == id);
         let verdict = match expected.map(|index| self.expected.remove(index)) {
             Some((_, expect)) => self.compare(&expect, outcome),
-            None => self.judge_unexpected(now, id, &call, outcome),
+            None => self.check_unexpected(now, id, &call, outcome),
         };
         verdict.map_err(|problem| format!("call {id} ({:?}): {problem}", call.ask))?;
         self.calls.remove(&id);
         self.control.retain(|other| *other != id);
-        self.line.retain(|place| place.who != Who::Call(id));
+        self.line.retain(|queued| queued.who != Who::Call(id));
         Ok(())
     }
 
-    fn compare(&mut self, expect: &Expect, outcome: &Outcome) -> Verdict {
+    fn compare(&mut self, expect: &Expect, outcome: &Outcome) -> Checked {
         let fits = match (expect, outcome) {
             (Expect::Fails(code, guarantee), Err(failure)) => {
                 failure.code == *code && failure.guarantee == *guarantee
@@ -54,7 +54,7 @@ impl Model {
     }
 
     /// A report must say what the model knows: the state, and the code of the error.
-    fn check_report(&mut self, job: usize, outcome: &Outcome) -> Verdict {
+    fn check_report(&mut self, job: usize, outcome: &Outcome) -> Checked {
         let Ok(Answer::Job(report)) = outcome else {
             return Err(format!("no report: {outcome:?}"));
         };
@@ -74,13 +74,13 @@ impl Model {
     }
 
     /// Answers whose moment the lane decides.
-    fn judge_unexpected(
+    fn check_unexpected(
         &mut self,
         now: Millis,
         id: u64,
         call: &Call,
         outcome: &Outcome,
-    ) -> Verdict {
+    ) -> Checked {
         match (&call.ask, call.state) {
             (Ask::State, _) => self.check_editor_state(outcome),
             (_, CallState::Parked { job, until }) => match outcome {
@@ -95,7 +95,7 @@ impl Model {
                 _ => Err(format!("unexpected {outcome:?}")),
             },
             (Ask::Console, CallState::Lined) if is_code(outcome, ErrorCode::UnknownCommand) => {
-                let head = self.line.front().map(|place| place.who) == Some(Who::Call(id));
+                let head = self.line.front().map(|queued| queued.who) == Some(Who::Call(id));
                 if head && !self.offers("read_console") {
                     Ok(())
                 } else {
@@ -120,14 +120,14 @@ impl Model {
                 None => Err(format!("the job is not kept, but: {outcome:?}")),
                 Some(job) => self.check_report(job, outcome),
             },
-            (Ask::Cancel { job }, CallState::Lined) => self.judge_cancel(job.clone(), outcome),
+            (Ask::Cancel { job }, CallState::Lined) => self.check_cancel(job.clone(), outcome),
             (Ask::Console | Ask::Tests { .. } | Ask::Status { .. } | Ask::Cancel { .. }, _) => {
                 Err(format!("unexpected {outcome:?}"))
             }
         }
     }
 
-    fn judge_cancel(&mut self, text: String, outcome: &Outcome) -> Verdict {
+    fn check_cancel(&mut self, text: String, outcome: &Outcome) -> Checked {
         if !self.control_moves() {
             return Err("a cancel was answered before its turn".into());
         }
@@ -158,7 +158,7 @@ impl Model {
         }
     }
 
-    fn check_editor_state(&self, outcome: &Outcome) -> Verdict {
+    fn check_editor_state(&self, outcome: &Outcome) -> Checked {
         let Ok(Answer::EditorState(report)) = outcome else {
             return Err(format!("the state of the Editor is always told, but: {outcome:?}"));
         };

@@ -1,10 +1,10 @@
-//! What time does, and what must hold when a step is over.
+//! Trip time does, and what must hold when a step is over.
 
 use coordination::{ErrorCode, Guarantee, Reason};
 use protocol::{EditorState, JobState};
 
 use super::{
-    Ask, Call, CallState, Editor, Expect, Job, JobLife, Lane, Millis, Model, Owed, Verdict, What,
+    Ask, Call, CallState, Checked, Editor, Expect, Job, JobLife, Lane, Millis, Model, Owed, Trip,
     Who,
 };
 
@@ -147,7 +147,7 @@ impl Model {
             Reason::Compiling => "waited too long for a compile",
             Reason::Reloading => "waited too long for a reload",
         });
-        match self.line.pop_front().map(|place| place.who) {
+        match self.line.pop_front().map(|queued| queued.who) {
             Some(Who::Call(call)) => self.fails(call, code, Guarantee::NotExecuted),
             Some(Who::Job(job)) => self.ending.push((job, JobState::Failed, Some(code))),
             None => {}
@@ -157,25 +157,25 @@ impl Model {
     fn trip_over(&mut self) {
         let Lane::Busy { request, on, what, sent, timeout } = self.lane.clone() else { return };
         self.lane = match what {
-            What::Execute(_) | What::Submit(_) => {
+            Trip::Execute(_) | Trip::Submit(_) => {
                 Lane::Kept { request: request.clone(), on, sent, timeout }
             }
-            What::Status(..) | What::Cancel(_) => Lane::Free,
+            Trip::Status(..) | Trip::Cancel(_) => Lane::Free,
         };
         match what {
-            What::Execute(call) => self.fails(call, ErrorCode::RequestTimeout, Guarantee::Unknown),
-            What::Submit(job) => {
+            Trip::Execute(call) => self.fails(call, ErrorCode::RequestTimeout, Guarantee::Unknown),
+            Trip::Submit(job) => {
                 self.seen.mark("a submission timed out");
                 self.abandoned.push(request);
                 self.ending.push((job, JobState::Failed, Some(ErrorCode::RequestTimeout)));
             }
-            What::Status(_, asker) => {
+            Trip::Status(_, asker) => {
                 self.seen.mark("a question timed out");
                 if let Some(call) = asker {
                     self.fails(call, ErrorCode::RequestTimeout, Guarantee::Unknown);
                 }
             }
-            What::Cancel(job) => {
+            Trip::Cancel(job) => {
                 self.seen.mark("a cancel was not answered");
                 self.cancel_unanswered(job);
             }
@@ -196,17 +196,17 @@ impl Model {
         }
     }
 
-    /// What Unity was sent and will not answer.
+    /// Trip Unity was sent and will not answer.
     pub(super) fn give_up_trip(&mut self, code: ErrorCode) {
         match std::mem::replace(&mut self.lane, Lane::Free) {
-            Lane::Busy { what: What::Execute(call), .. } => {
+            Lane::Busy { what: Trip::Execute(call), .. } => {
                 self.fails(call, code, Guarantee::Unknown);
             }
-            Lane::Busy { what: What::Submit(job), request, .. } => {
+            Lane::Busy { what: Trip::Submit(job), request, .. } => {
                 self.abandoned.push(request);
                 self.ending.push((job, JobState::Failed, Some(code)));
             }
-            Lane::Busy { what: What::Status(..) | What::Cancel(_), .. }
+            Lane::Busy { what: Trip::Status(..) | Trip::Cancel(_), .. }
             | Lane::Free
             | Lane::Kept { .. } => {}
         }
@@ -233,7 +233,9 @@ impl Model {
             return;
         }
         for index in 0..self.line.len() {
-            let Some(Who::Call(id)) = self.line.get(index).map(|place| place.who) else { continue };
+            let Some(Who::Call(id)) = self.line.get(index).map(|queued| queued.who) else {
+                continue;
+            };
             let Some(Call { ask: Ask::Tests { wait }, arrived, .. }) = self.calls.get(&id).cloned()
             else {
                 continue;
@@ -244,8 +246,8 @@ impl Model {
                 self.fails(id, ErrorCode::QueueFull, Guarantee::NotExecuted);
             } else {
                 let job = self.issue_job(id);
-                if let Some(place) = self.line.get_mut(index) {
-                    place.who = Who::Job(job);
+                if let Some(queued) = self.line.get_mut(index) {
+                    queued.who = Who::Job(job);
                 }
                 if arrived + wait > now {
                     self.park(id, job, arrived + wait);
@@ -259,7 +261,7 @@ impl Model {
                 |(call, expect): &(u64, Expect)| *call == id && matches!(expect, Expect::Fails(..));
             self.expected.iter().any(fails)
         };
-        self.line.retain(|place| !matches!(place.who, Who::Call(id) if failed(id)));
+        self.line.retain(|queued| !matches!(queued.who, Who::Call(id) if failed(id)));
     }
 
     fn issue_job(&mut self, id: u64) -> usize {
@@ -288,7 +290,7 @@ impl Model {
 
     /// The step is over: whatever had to happen must have happened.
     /// `by_time`: the core was called because a deadline came.
-    pub(crate) fn settle(&mut self, now: Millis, by_time: bool) -> Verdict {
+    pub(crate) fn settle(&mut self, now: Millis, by_time: bool) -> Checked {
         if let Some((call, expect)) = self.expected.first() {
             return Err(format!("call {call} was not answered with {expect:?}"));
         }
@@ -317,12 +319,12 @@ impl Model {
         self.settle_jobs(now)
     }
 
-    fn settle_lines(&self, now: Millis) -> Verdict {
+    fn settle_lines(&self, now: Millis) -> Checked {
         let lane_free = matches!(self.lane, Lane::Free);
         if lane_free && self.closed_since.is_none() && !self.line.is_empty() {
             return Err("the lane is free and Unity ready, but nothing was sent".into());
         }
-        // One more where a frame came back after its place was taken.
+        // One more where a frame came back after its queued was taken.
         if self.line.len() > self.limits.queue_max + 1 {
             return Err(format!("{} calls wait or are queued", self.line.len()));
         }
@@ -358,7 +360,7 @@ impl Model {
         Ok(())
     }
 
-    fn settle_link(&self, now: Millis) -> Verdict {
+    fn settle_link(&self, now: Millis) -> Checked {
         if self.session.is_some() && self.pong_over_at().is_some_and(|at| at <= now) {
             return Err("a pong is missing but the session goes on".into());
         }
@@ -373,7 +375,7 @@ impl Model {
         Ok(())
     }
 
-    fn settle_jobs(&mut self, now: Millis) -> Verdict {
+    fn settle_jobs(&mut self, now: Millis) -> Checked {
         let open = self.closed_since.is_none();
         for (index, job) in self.jobs.iter_mut().enumerate() {
             let JobLife::Running { limit, last_question, .. } = &mut job.state else { continue };

@@ -5,7 +5,7 @@ use std::time::Duration;
 use coordination::Guarantee;
 use protocol::Json;
 
-use super::{Auditor, Given, label_of, text};
+use super::{Given, PromiseChecker, label_of, text};
 use crate::record::log::Wire;
 use crate::record::trace::{self, Outcome};
 
@@ -33,7 +33,7 @@ impl OpenRequest {
     }
 }
 
-impl Auditor {
+impl PromiseChecker {
     pub(super) fn on_call(&mut self, at: Duration, wire: &Wire, request: &Json) {
         let id = request.get("id").map(Json::to_string);
         match text(request, "method").as_str() {
@@ -70,11 +70,11 @@ impl Auditor {
         let for_unity = request.is_for_unity();
         let Some(label) = request.label else { return };
         if for_unity {
-            let when = if self.ledger.was_handed(&label) { "after" } else { "before" };
+            let when = if self.outcomes.was_handed(&label) { "after" } else { "before" };
             self.tally.count("taken back ", &format!("{when} it was sent"));
         }
         self.taken_back_at.insert(label.clone(), at);
-        self.ledger.taken_back(label);
+        self.outcomes.taken_back(label);
     }
 
     pub(super) fn on_answer(
@@ -90,7 +90,7 @@ impl Auditor {
         };
         let (kind, for_unity) = (request.kind, request.is_for_unity());
         let Some(label) = request.label else { return Ok(()) };
-        self.ledger.answered(&label)?;
+        self.outcomes.answered(&label)?;
         if let Some(Given { at: came, is_due: true, .. }) = self.results.get(&label)
             && at.saturating_sub(*came) > PROMPT
         {
@@ -155,7 +155,7 @@ impl Auditor {
         if !code.is_empty() {
             self.tally.count("told ", code);
         }
-        self.ledger.job_ended(job, format!("{state} {code}"))?;
+        self.outcomes.job_ended(job, format!("{state} {code}"))?;
         // Another may hear of the end of a job before its starter, which waits for it, is answered.
         match (label, of_error("/error/details/execution_guarantee")) {
             (Some(label), Some(guarantee)) => self.on_failure(&label, guarantee),
@@ -171,7 +171,7 @@ impl Auditor {
             "completed_error" => Guarantee::CompletedError,
             _ => return Err(format!("{label} failed without a guarantee")),
         };
-        self.ledger.failed(label, guarantee, ran)
+        self.outcomes.failed(label, guarantee, ran)
     }
 }
 

@@ -5,15 +5,15 @@ use protocol::Json;
 use serde_json::json;
 use unity_mcp::mcp::rendering;
 
-use super::{Happening, World};
-use crate::levels::hosts;
-use crate::programs::agent::Told;
-use crate::record::log::{Crossing, Message, Wire};
+use super::{CoreLevel, TimedEvent};
+use crate::levels::clock;
+use crate::programs::agent::CallResult;
+use crate::record::log::{Crossing, Wire, WireMessage};
 use crate::record::trace::{self, Outcome as Seen};
 use crate::scenario::{Action, Call, SERVER, Via};
 
 /// A call that a server has.
-pub(super) struct Caller {
+pub(super) struct OpenCall {
     label: String,
     agent: String,
     id: u64,
@@ -22,7 +22,7 @@ pub(super) struct Caller {
     has_own_wire: bool,
 }
 
-impl World<'_> {
+impl CoreLevel<'_> {
     fn call_of(&self, step: usize) -> Option<&Call> {
         match &self.scenario.steps.get(step)?.action {
             Action::Call(call) => Some(call),
@@ -40,17 +40,17 @@ impl World<'_> {
 
     pub(super) fn on_call_made(&mut self, step: usize) {
         let Some(call) = self.call_of(step) else { return };
-        self.props.diary.write(&call.label, |entry| entry.called = Some(hosts::now()));
+        self.context.calls.write(&call.label, |record| record.called_at = Some(clock::now()));
         // A connection is made first, unless there is one.
         let ways = if self.via(&call.agent) == Via::Http { 3 } else { 1 };
-        self.plan(self.now + ways * self.wires.usual(), Happening::CallArrives(step));
+        self.schedule(self.now + ways * self.links.usual(), TimedEvent::CallArrives(step));
     }
 
     pub(super) fn on_call(&mut self, step: usize) {
         let Some(Call { label, agent, tool, arguments, .. }) = self.call_of(step).cloned() else {
             return;
         };
-        if self.props.diary.is_closed(&label) {
+        if self.context.calls.is_closed(&label) {
             return; // Taken back before it came.
         }
         let has_own_wire = self.via(&agent) == Via::Http;
@@ -59,27 +59,28 @@ impl World<'_> {
         let id = step as u64;
         let params = json!({ "name": tool, "arguments": arguments });
         let call = validate(RawCall { tool, arguments });
-        let caller = Caller { label, agent, id, wire, has_own_wire };
+        let asked = call.as_ref().ok().map(|call| call.request().clone());
+        let open_call = OpenCall { label, agent, id, wire, has_own_wire, asked };
         if self.server.is_none() {
-            return self.lose(caller);
+            return self.lose(open_call);
         }
         let request =
             json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params });
-        self.note_agent(&caller.wire, Crossing::Received(Message::Json(request)));
+        self.note_agent(&open_call.wire, Crossing::Received(WireMessage::Json(request)));
         match call {
             Ok(request) => {
                 let call = CallId(id);
-                self.callers.insert(call, caller);
+                self.calls.insert(call, open_call);
                 let wants_progress = id.is_multiple_of(3);
-                self.tell(Event::CallReceived { call, request, wants_progress });
+                self.handle(Event::CallReceived { call, request, wants_progress });
             }
             Err(failure) => {
                 let answer = if failure.code == ErrorCode::UnknownCommand {
                     protocol_error(id, &failure)
                 } else {
-                    answer(caller.id, Err(failure))
+                    answer(&open_call, Err(failure))
                 };
-                self.answer(&caller, answer);
+                self.answer(&open_call, answer);
             }
         }
     }
@@ -90,76 +91,78 @@ impl World<'_> {
     }
 
     pub(super) fn on_reply(&mut self, call: CallId, outcome: Outcome) {
-        if let Some(caller) = self.callers.remove(&call) {
-            let answer = answer(caller.id, outcome);
-            self.answer(&caller, answer);
+        if let Some(open_call) = self.calls.remove(&call) {
+            let answer = answer(&open_call, outcome);
+            self.answer(&open_call, answer);
         }
     }
 
-    fn answer(&mut self, caller: &Caller, answer: Json) {
+    fn answer(&mut self, open_call: &OpenCall, answer: Json) {
         let told = match trace::outcome_of(&answer) {
-            Seen::Ok(result) => Told::Ok(result),
+            Seen::Ok(result) => CallResult::Ok(result),
             Seen::Failed { code, guarantee, .. } => {
                 let guarantee = code.starts_with("ERR_").then_some(guarantee);
                 let code = code.split(' ').next().unwrap_or_default().to_owned();
-                Told::Failed { code, guarantee }
+                CallResult::Failed { code, guarantee }
             }
         };
-        self.note_agent(&caller.wire, Crossing::Sent(Message::Json(answer)));
-        self.props.diary.told(&caller.label, told);
+        self.note_agent(&open_call.wire, Crossing::Sent(WireMessage::Json(answer)));
+        self.context.calls.told(&open_call.label, told);
         self.open_calls = self.open_calls.saturating_sub(1);
     }
 
     /// Its server is gone.
-    pub(super) fn lose(&mut self, caller: Caller) {
-        self.note_agent(&caller.wire, Crossing::Ended);
-        self.props.diary.told(&caller.label, Told::Lost("the server is gone".to_owned()));
+    pub(super) fn lose(&mut self, open_call: OpenCall) {
+        self.note_agent(&open_call.wire, Crossing::Ended);
+        self.context
+            .calls
+            .told(&open_call.label, CallResult::Lost("the server is gone".to_owned()));
         self.open_calls = self.open_calls.saturating_sub(1);
     }
 
     pub(super) fn on_taken_back(&mut self, label: &str) {
-        if self.props.diary.is_closed(label) {
+        if self.context.calls.is_closed(label) {
             return;
         }
-        self.props.diary.write(label, |entry| entry.taken_back = Some(hosts::now()));
+        self.context.calls.write(label, |record| record.cancelled_at = Some(clock::now()));
         self.open_calls = self.open_calls.saturating_sub(1);
-        let found = self.callers.iter().find(|(_, caller)| caller.label == label);
+        let found = self.calls.iter().find(|(_, open_call)| open_call.label == label);
         let Some(call) = found.map(|(call, _)| *call) else { return };
-        let Some(caller) = self.callers.remove(&call) else { return };
-        let crossing = if caller.has_own_wire {
+        let Some(open_call) = self.calls.remove(&call) else { return };
+        let crossing = if open_call.has_own_wire {
             Crossing::Ended
         } else {
-            let params = json!({ "requestId": caller.id });
-            Crossing::Received(Message::Json(
+            let params = json!({ "requestId": open_call.id });
+            Crossing::Received(WireMessage::Json(
                 json!({ "method": "notifications/cancelled", "params": params }),
             ))
         };
-        self.note_agent(&caller.wire, crossing);
-        self.tell(Event::CallCancelled { call });
+        self.note_agent(&open_call.wire, crossing);
+        self.handle(Event::CallCancelled { call });
     }
 
     /// Its calls go with it, and the server that it has started.
     pub(super) fn on_left(&mut self, agent: &str) {
         let of_agent =
-            |(call, caller): (&CallId, &Caller)| (caller.agent == agent).then_some(*call);
-        let calls: Vec<CallId> = self.callers.iter().filter_map(of_agent).collect();
+            |(call, open_call): (&CallId, &OpenCall)| (open_call.agent == agent).then_some(*call);
+        let calls: Vec<CallId> = self.calls.iter().filter_map(of_agent).collect();
         for call in calls {
-            if let Some(caller) = self.callers.remove(&call) {
-                self.lose(caller);
-                self.tell(Event::CallCancelled { call });
+            if let Some(open_call) = self.calls.remove(&call) {
+                self.lose(open_call);
+                self.handle(Event::CallCancelled { call });
             }
         }
         if self.via(agent) == Via::Stdio {
-            self.tell(Event::StopRequested);
+            self.handle(Event::StopRequested);
         }
     }
 
     fn note_agent(&self, wire: &Wire, crossing: Crossing) {
-        self.props.log.crossing(SERVER, wire, crossing);
+        self.context.log.crossing(SERVER, wire, crossing);
     }
 }
 
-fn answer(id: u64, outcome: Outcome) -> Json {
+fn answer(OpenCall { id, asked, .. }: &OpenCall, outcome: Outcome) -> Json {
     let result = match outcome {
         Ok(answer) => json!({ "structuredContent": rendering::answer(answer) }),
         Err(failure) => {

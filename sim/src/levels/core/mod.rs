@@ -1,13 +1,13 @@
 //! Bare: the core of the server and the core of the mock, with nothing between them but time. No runtime,
-//! no sockets, no bytes: what a shell would do at once happens at once, and a message is a parcel that
+//! no sockets, no bytes: what a shell would do at once happens at once, and a message is a packet that
 //! arrives later or never.
 //!
 //! Agents call over links that never fail. Everything is written down as at the other levels, so that the
 //! same judges read it.
 
 mod agents;
+mod links;
 mod sockets;
-mod wires;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -17,29 +17,29 @@ use coordination::{CallId, Effect, Event, Timestamp};
 use mock_unity::{Input, MockEditor, Output};
 
 use crate::faults::AnyCore;
-use crate::levels::hosts::Clock;
-use crate::levels::run::{Cue, END_MAX, REST, cues};
-use crate::programs::cast::Props;
-use crate::scenario::{Action, SERVER, Scenario, ServerDoes, Via};
-use agents::Caller;
+use crate::levels::clock::Clock;
+use crate::levels::run::{END_MAX, REST, ScheduledChange, changes};
+use crate::programs::start::RunContext;
+use crate::scenario::{Action, SERVER, Scenario, ServerAction, Via};
+use agents::OpenCall;
+use links::{Held, Links, Packet, Side};
 use sockets::Socket;
-use wires::{Held, Parcel, Side, Wires};
 
 /// Milliseconds since the start of the simulation; everything happens at a whole one.
 type Millis = u64;
 
-struct World<'a> {
+struct CoreLevel<'a> {
     scenario: &'a Scenario,
-    props: &'a Props,
+    context: &'a RunContext,
     now: Millis,
-    agenda: BTreeMap<(Millis, u64), Happening>,
-    /// Of two things at the same time the one that was planned first is first.
-    planned: u64,
+    events: BTreeMap<(Millis, u64), TimedEvent>,
+    /// Of two things at the same time the one that was scheduled first is first.
+    scheduled: u64,
     server: Option<Server>,
-    editors: Vec<Actor>,
+    editors: Vec<EditorHost>,
     sockets: Vec<Socket>,
-    wires: Wires,
-    callers: BTreeMap<CallId, Caller>,
+    links: Links,
+    calls: BTreeMap<CallId, OpenCall>,
     connections: u16,
     /// Calls without an end.
     open_calls: usize,
@@ -51,7 +51,7 @@ struct Server {
 }
 
 /// An Editor and what it is connected with.
-struct Actor {
+struct EditorHost {
     name: &'static str,
     mock: MockEditor,
     starts: Millis,
@@ -60,8 +60,8 @@ struct Actor {
     is_dialing: bool,
 }
 
-enum Happening {
-    Cue(Cue),
+enum TimedEvent {
+    Change(ScheduledChange),
     /// The step of this number is a call.
     Call(usize),
     CallArrives(usize),
@@ -70,7 +70,7 @@ enum Happening {
     Arrives {
         socket: usize,
         at: Side,
-        parcel: Parcel,
+        packet: Packet,
     },
     /// The upgrade of a socket reaches the server.
     Reaches {
@@ -109,59 +109,59 @@ pub(crate) fn fits(scenario: &Scenario) -> Result<(), String> {
     }
 }
 
-/// Plays a scenario; what came of it is in the props.
-pub(crate) fn play(scenario: &Scenario, props: &Props) -> (Result<(), String>, Duration) {
+/// Plays a scenario; what came of it is in the context.
+pub(crate) fn play(scenario: &Scenario, context: &RunContext) -> (Result<(), String>, Duration) {
     if let Err(problem) = fits(scenario) {
         return (Err(problem), Duration::ZERO);
     }
     Clock::Set(Duration::ZERO).use_it();
-    let mut world = World {
+    let mut world = CoreLevel {
         scenario,
-        props,
+        context,
         now: 0,
-        agenda: BTreeMap::new(),
-        planned: 0,
+        events: BTreeMap::new(),
+        scheduled: 0,
         server: None,
         editors: Vec::new(),
         sockets: Vec::new(),
-        wires: Wires::new(scenario),
-        callers: BTreeMap::new(),
+        links: Links::new(scenario),
+        calls: BTreeMap::new(),
         connections: 0,
         open_calls: scenario.calls().count(),
     };
     world.assemble();
     let played = world.run();
-    for actor in &world.editors {
-        let starts = Duration::from_millis(actor.starts);
-        props.library.add(actor.name, starts, actor.mock.books().clone());
+    for host in &world.editors {
+        let starts = Duration::from_millis(host.starts);
+        context.books.add(host.name, starts, host.mock.books().clone());
     }
     (played, Duration::from_millis(world.now))
 }
 
-impl World<'_> {
+impl CoreLevel<'_> {
     fn assemble(&mut self) {
         for editor in &self.scenario.editors {
             let mut mock = MockEditor::new(editor.settings.clone());
             self.scenario.instruct(editor, &mut mock);
             let starts = millis(editor.starts);
             let (name, socket) = (editor.name, None);
-            self.editors.push(Actor { name, mock, starts, socket, is_dialing: false });
+            self.editors.push(EditorHost { name, mock, starts, socket, is_dialing: false });
         }
-        for (at, cue) in cues(self.scenario) {
-            self.plan(millis(at), Happening::Cue(cue));
+        for (at, change) in changes(self.scenario) {
+            self.schedule(millis(at), TimedEvent::Change(change));
         }
         for (index, step) in self.scenario.steps.iter().enumerate() {
             let at = millis(step.at);
             match &step.action {
-                Action::Call(_) => self.plan(at, Happening::Call(index)),
-                Action::Cancel { label } => self.plan(at, Happening::TakesBack(label.clone())),
-                Action::Leave { agent } => self.plan(at, Happening::Leaves(agent.clone())),
+                Action::Call(_) => self.schedule(at, TimedEvent::Call(index)),
+                Action::Cancel { label } => self.schedule(at, TimedEvent::TakesBack(label.clone())),
+                Action::Leave { agent } => self.schedule(at, TimedEvent::Leaves(agent.clone())),
                 Action::Unity { .. } | Action::Network { .. } | Action::Server { .. } => {}
             }
         }
         self.start_server();
         for editor in 0..self.editors.len() {
-            self.stir(editor, Input::Tick);
+            self.drive_editor(editor, Input::Tick);
         }
     }
 
@@ -190,9 +190,9 @@ impl World<'_> {
 
     /// When something happens next.
     fn next(&self) -> Option<Millis> {
-        let planned = self.agenda.first_key_value().map(|((at, _), _)| *at);
-        let editors = self.editors.iter().filter_map(Actor::deadline);
-        planned.into_iter().chain(self.core_deadline()).chain(editors).min()
+        let scheduled = self.events.first_key_value().map(|((at, _), _)| *at);
+        let editors = self.editors.iter().filter_map(EditorHost::deadline);
+        scheduled.into_iter().chain(self.core_deadline()).chain(editors).min()
     }
 
     fn core_deadline(&self) -> Option<Millis> {
@@ -203,64 +203,66 @@ impl World<'_> {
 
     /// One thing that is due now.
     fn act(&mut self) {
-        if let Some(entry) = self.agenda.first_entry()
-            && entry.key().0 <= self.now
+        if let Some(record) = self.events.first_entry()
+            && record.key().0 <= self.now
         {
-            let happening = entry.remove();
-            return self.happen(happening);
+            let event = record.remove();
+            return self.react(event);
         }
         if self.core_deadline().is_some_and(|at| at <= self.now) {
-            return self.tell(Event::DeadlineReached);
+            return self.handle(Event::DeadlineReached);
         }
-        let due = |actor: &Actor| actor.deadline().is_some_and(|at| at <= self.now);
+        let due = |host: &EditorHost| host.deadline().is_some_and(|at| at <= self.now);
         if let Some(editor) = self.editors.iter().position(due) {
-            self.stir(editor, Input::Tick);
+            self.drive_editor(editor, Input::Tick);
         }
     }
 
-    fn happen(&mut self, happening: Happening) {
-        match happening {
-            Happening::Cue(cue) => self.follow(cue),
-            Happening::Call(step) => self.on_call_made(step),
-            Happening::CallArrives(step) => self.on_call(step),
-            Happening::TakesBack(label) => self.on_taken_back(&label),
-            Happening::Leaves(agent) => self.on_left(&agent),
-            Happening::Arrives { socket, at: Side::Server, parcel } => {
-                self.on_parcel_at_server(socket, parcel);
+    fn react(&mut self, event: TimedEvent) {
+        match event {
+            TimedEvent::Change(change) => self.apply(change),
+            TimedEvent::Call(step) => self.on_call_made(step),
+            TimedEvent::CallArrives(step) => self.on_call(step),
+            TimedEvent::TakesBack(label) => self.on_taken_back(&label),
+            TimedEvent::Leaves(agent) => self.on_left(&agent),
+            TimedEvent::Arrives { socket, at: Side::Server, packet } => {
+                self.on_packet_at_server(socket, packet);
             }
-            Happening::Arrives { socket, at: Side::Unity, parcel } => {
-                self.on_parcel_at_unity(socket, parcel);
+            TimedEvent::Arrives { socket, at: Side::Unity, packet } => {
+                self.on_packet_at_unity(socket, packet);
             }
-            Happening::Reaches { socket } => self.on_upgrade(socket),
-            Happening::DialFails { socket } => self.on_dial_failed(socket),
-            Happening::CloseOver { socket } => self.end_at_server(socket),
+            TimedEvent::Reaches { socket } => self.on_upgrade(socket),
+            TimedEvent::DialFails { socket } => self.on_dial_failed(socket),
+            TimedEvent::CloseOver { socket } => self.end_at_server(socket),
         }
     }
 
-    fn plan(&mut self, at: Millis, happening: Happening) {
-        self.planned += 1;
-        self.agenda.insert((at, self.planned), happening);
+    fn schedule(&mut self, at: Millis, event: TimedEvent) {
+        self.scheduled += 1;
+        self.events.insert((at, self.scheduled), event);
     }
 
-    fn follow(&mut self, cue: Cue) {
-        cue.note(Duration::from_millis(self.now), self.props);
-        match cue {
-            Cue::Note { .. } => {}
-            Cue::Break { fault, from, to, .. } => self.wires.change(fault, &from, &to, true),
-            Cue::Mend { fault, from, to, .. } => {
-                self.wires.change(fault, &from, &to, false);
-                for held in self.wires.released() {
+    fn apply(&mut self, change: ScheduledChange) {
+        change.note(Duration::from_millis(self.now), self.context);
+        match change {
+            ScheduledChange::Note { .. } => {}
+            ScheduledChange::BreakLink { fault, from, to, .. } => {
+                self.links.change(fault, &from, &to, true)
+            }
+            ScheduledChange::RestoreLink { fault, from, to, .. } => {
+                self.links.change(fault, &from, &to, false);
+                for held in self.links.released() {
                     match held {
-                        Held::Parcel { socket, to: at, parcel } => {
-                            self.plan(self.now, Happening::Arrives { socket, at, parcel });
+                        Held::Packet { socket, to: at, packet } => {
+                            self.schedule(self.now, TimedEvent::Arrives { socket, at, packet });
                         }
                         Held::Dial { socket } => self.dial_on(socket),
                     }
                 }
             }
-            Cue::Server(ServerDoes::Stop) => self.tell(Event::StopRequested),
-            Cue::Server(ServerDoes::Crash) => self.end_server(),
-            Cue::Server(ServerDoes::Start) => self.start_server(),
+            ScheduledChange::Server(ServerAction::Stop) => self.handle(Event::StopRequested),
+            ScheduledChange::Server(ServerAction::Crash) => self.end_server(),
+            ScheduledChange::Server(ServerAction::Start) => self.start_server(),
         }
     }
 
@@ -268,10 +270,11 @@ impl World<'_> {
 
     fn start_server(&mut self) {
         self.end_server();
-        let boot = self.props.next_boot();
-        let core = self.props.planting.core(&self.scenario.config.limits, boot, self.props, SERVER);
+        let boot = self.context.next_boot();
+        let core =
+            self.context.fault.core(&self.scenario.config.limits, boot, self.context, SERVER);
         self.server = Some(Server { core, started: self.now });
-        self.tell(Event::PortBound);
+        self.handle(Event::PortBound);
     }
 
     /// However it ended: the system closes its sockets.
@@ -282,12 +285,12 @@ impl World<'_> {
         for socket in 0..self.sockets.len() {
             self.end_at_server(socket);
         }
-        let callers = std::mem::take(&mut self.callers);
-        callers.into_values().for_each(|caller| self.lose(caller));
+        let calls = std::mem::take(&mut self.calls);
+        calls.into_values().for_each(|open_call| self.lose(open_call));
     }
 
     /// One event, and what follows from doing what the core decided about it.
-    fn tell(&mut self, event: Event) {
+    fn handle(&mut self, event: Event) {
         let mut events = VecDeque::from([event]);
         while let Some(event) = events.pop_front() {
             let Some(server) = &mut self.server else { return };
@@ -306,13 +309,13 @@ impl World<'_> {
             }
             Effect::Send { on, frame } => self.send(on, frame),
             Effect::Close { on, code, reason } => {
-                self.say_goodbye(on, code as u16, reason);
+                self.close_socket(on, code as u16, reason);
                 None
             }
             Effect::Progress { .. } | Effect::Note(_) => None,
             Effect::Stopped => {
                 self.end_server();
-                self.props.log.note(crate::levels::hosts::now(), SERVER, "ended", String::new());
+                self.context.log.note(crate::levels::clock::now(), SERVER, "ended", String::new());
                 None
             }
         }
@@ -321,24 +324,28 @@ impl World<'_> {
     // The Editors.
 
     /// Something happens to an Editor; what it does about it happens at once.
-    fn stir(&mut self, editor: usize, input: Input) {
+    fn drive_editor(&mut self, editor: usize, input: Input) {
         let mut inputs = VecDeque::from([input]);
         while let Some(input) = inputs.pop_front() {
-            let Some(actor) = self.editors.get_mut(editor) else { return };
-            let now = Duration::from_millis(self.now.saturating_sub(actor.starts));
-            if self.now < actor.starts {
+            let Some(host) = self.editors.get_mut(editor) else { return };
+            let now = Duration::from_millis(self.now.saturating_sub(host.starts));
+            if self.now < host.starts {
                 return;
             }
-            let mut outputs = VecDeque::from(actor.mock.handle(now, input));
+            let mut outputs = VecDeque::from(host.mock.handle(now, input));
             while let Some(output) = outputs.pop_front() {
                 match output {
                     // An attempt that is called off before it began is not made.
                     Output::Dial if outputs.iter().any(|later| *later == Output::Cut) => {}
                     Output::Dial => inputs.extend(self.dial(editor)),
-                    Output::Send(text) => self.say(editor, Parcel::Text(text)),
-                    Output::SendBinary(bytes) => self.say(editor, Parcel::Binary(bytes.len())),
-                    Output::Cut => self.hang_up(editor, Parcel::End),
-                    Output::Close => self.hang_up(editor, Parcel::Close { code: None, reason: "" }),
+                    Output::Send(text) => self.send_from_unity(editor, Packet::Text(text)),
+                    Output::SendBinary(bytes) => {
+                        self.send_from_unity(editor, Packet::Binary(bytes.len()))
+                    }
+                    Output::Cut => self.close_from_unity(editor, Packet::End),
+                    Output::Close => {
+                        self.close_from_unity(editor, Packet::Close { code: None, reason: "" })
+                    }
                     Output::Tell(_) | Output::GiveUp => {}
                 }
             }
@@ -346,7 +353,7 @@ impl World<'_> {
     }
 }
 
-impl Actor {
+impl EditorHost {
     fn deadline(&self) -> Option<Millis> {
         let at = self.mock.next_deadline().filter(|_| !self.is_dialing)?;
         Some(self.starts + millis_up(at))

@@ -6,22 +6,22 @@ use protocol::codec::decode as frame_of;
 use protocol::{ToUnity, codec};
 use serde_json::json;
 
-use super::wires::{Held, Parcel, Side};
-use super::{Happening, Millis, World};
-use crate::record::log::{Crossing, Message, Wire};
-use crate::record::sniffer;
+use super::links::{Held, Packet, Side};
+use super::{CoreLevel, Millis, TimedEvent};
+use crate::record::log::{Crossing, Wire, WireMessage};
+use crate::record::message_parser;
 use crate::scenario::SERVER;
 
 /// How long a peer has to close after it was told to.
-const CLOSE_MAX: Millis = 1_000;
+const CLOSE_TIMEOUT: Millis = 1_000;
 /// How long an attempt to connect may take.
-const PATIENCE: Millis = 5_000;
+const DIAL_TIMEOUT: Millis = 5_000;
 
 pub(super) struct Socket {
     editor: usize,
     wire: Wire,
-    server: End,
-    unity: End,
+    server: SocketState,
+    unity: SocketState,
     /// Something was lost on the way there: nothing after it arrives.
     broken_to_server: bool,
     broken_to_unity: bool,
@@ -30,7 +30,7 @@ pub(super) struct Socket {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
+enum SocketState {
     /// Not there yet.
     Dialing,
     Open,
@@ -39,14 +39,14 @@ enum End {
     Closed,
 }
 
-impl World<'_> {
+impl CoreLevel<'_> {
     fn note(&self, socket: usize, at: Side, crossing: Crossing) {
         let Some(socket) = self.sockets.get(socket) else { return };
         let host = match at {
             Side::Server => SERVER,
             Side::Unity => &socket.wire.client,
         };
-        self.props.log.crossing(host, &socket.wire, crossing);
+        self.context.log.crossing(host, &socket.wire, crossing);
     }
 
     fn editor_of(&self, socket: usize) -> Option<(usize, &'static str)> {
@@ -58,32 +58,32 @@ impl World<'_> {
 
     /// An attempt to connect; what becomes of it at once, if anything does.
     pub(super) fn dial(&mut self, editor: usize) -> Option<Input> {
-        let actor = self.editors.get_mut(editor)?;
-        let name = actor.name;
+        let host = self.editors.get_mut(editor)?;
+        let name = host.name;
         if self.server.is_none()
-            || self.wires.loses(name, Side::Server)
-            || self.wires.loses(name, Side::Unity)
+            || self.links.loses(name, Side::Server)
+            || self.links.loses(name, Side::Unity)
         {
             return Some(Input::DialFailed);
         }
-        actor.is_dialing = true;
+        host.is_dialing = true;
         let socket = self.sockets.len();
-        actor.socket = Some(socket);
+        host.socket = Some(socket);
         self.connections = self.connections.wrapping_add(1);
         let wire =
             Wire { client: name.to_owned(), server: SERVER.to_owned(), number: self.connections };
         self.sockets.push(Socket {
             editor,
             wire,
-            server: End::Dialing,
-            unity: End::Dialing,
+            server: SocketState::Dialing,
+            unity: SocketState::Dialing,
             broken_to_server: false,
             broken_to_unity: false,
             last_at_server: 0,
             last_at_unity: 0,
         });
-        if self.wires.holds(name) {
-            self.wires.hold(name, Held::Dial { socket });
+        if self.links.holds(name) {
+            self.links.hold(name, Held::Dial { socket });
         } else {
             self.dial_on(socket);
         }
@@ -93,44 +93,44 @@ impl World<'_> {
     /// The connection is made, then the upgrade asked for: three ways until the server knows of it.
     pub(super) fn dial_on(&mut self, socket: usize) {
         let Some((_, name)) = self.editor_of(socket) else { return };
-        self.plan(self.now + 3 * self.wires.latency(name), Happening::Reaches { socket });
-        self.plan(self.now + PATIENCE, Happening::DialFails { socket });
+        self.schedule(self.now + 3 * self.links.latency(name), TimedEvent::Reaches { socket });
+        self.schedule(self.now + DIAL_TIMEOUT, TimedEvent::DialFails { socket });
     }
 
     pub(super) fn on_upgrade(&mut self, socket: usize) {
         let Some((_, name)) = self.editor_of(socket) else { return };
-        let is_lost = self.wires.loses(name, Side::Server) || self.wires.loses(name, Side::Unity);
+        let is_lost = self.links.loses(name, Side::Server) || self.links.loses(name, Side::Unity);
         let Some(known) = self.sockets.get_mut(socket) else { return };
-        if known.unity != End::Dialing || is_lost {
+        if known.unity != SocketState::Dialing || is_lost {
             return;
         }
         if self.server.is_none() {
             return self.on_dial_failed(socket);
         }
-        known.server = End::Open;
+        known.server = SocketState::Open;
         self.note(socket, Side::Server, Crossing::Opened);
-        self.post(socket, Side::Unity, Parcel::Welcome);
-        self.tell(Event::UnityOpened { on: connection(socket) });
+        self.post(socket, Side::Unity, Packet::Welcome);
+        self.handle(Event::UnityOpened { on: connection(socket) });
     }
 
     pub(super) fn on_dial_failed(&mut self, socket: usize) {
         let Some(known) = self.sockets.get_mut(socket) else { return };
-        if known.unity != End::Dialing {
+        if known.unity != SocketState::Dialing {
             return;
         }
-        known.unity = End::Closed;
+        known.unity = SocketState::Closed;
         let editor = known.editor;
-        self.post(socket, Side::Server, Parcel::End);
+        self.post(socket, Side::Server, Packet::End);
         self.forget_socket(editor);
-        self.stir(editor, Input::DialFailed);
+        self.drive_editor(editor, Input::DialFailed);
     }
 
     // On the way.
 
-    fn post(&mut self, socket: usize, to: Side, parcel: Parcel) {
+    fn post(&mut self, socket: usize, to: Side, packet: Packet) {
         let Some((_, name)) = self.editor_of(socket) else { return };
-        let loses = self.wires.loses(name, to);
-        let arrives = self.now + self.wires.latency(name);
+        let loses = self.links.loses(name, to);
+        let arrives = self.now + self.links.latency(name);
         let Some(known) = self.sockets.get_mut(socket) else { return };
         let (broken, last) = match to {
             Side::Server => (&mut known.broken_to_server, &mut known.last_at_server),
@@ -142,31 +142,32 @@ impl World<'_> {
         }
         *last = arrives.max(*last); // Nothing overtakes.
         let at = *last;
-        if self.wires.holds(name) {
-            self.wires.hold(name, Held::Parcel { socket, to, parcel });
+        if self.links.holds(name) {
+            self.links.hold(name, Held::Packet { socket, to, packet });
         } else {
-            self.plan(at, Happening::Arrives { socket, at: to, parcel });
+            self.schedule(at, TimedEvent::Arrives { socket, at: to, packet });
         }
     }
 
     // At the server.
 
-    pub(super) fn on_parcel_at_server(&mut self, socket: usize, parcel: Parcel) {
+    pub(super) fn on_packet_at_server(&mut self, socket: usize, packet: Packet) {
         let Some(known) = self.sockets.get(socket) else { return };
-        match (known.server, parcel) {
-            (End::Open, Parcel::Text(text)) => self.on_text(socket, text),
-            (End::Open, Parcel::Binary(length)) => {
-                self.note(socket, Side::Server, Crossing::Received(Message::Binary(length)));
+        match (known.server, packet) {
+            (SocketState::Open, Packet::Text(text)) => self.on_text(socket, text),
+            (SocketState::Open, Packet::Binary(length)) => {
+                self.note(socket, Side::Server, Crossing::Received(WireMessage::Binary(length)));
                 self.refuse(socket, 1003, "text frames only", ClosedBy::Anyone);
             }
-            (End::Open | End::Closing, Parcel::Close { code, reason }) => {
-                let message = Message::Close { code, reason: reason.to_owned() };
+            (SocketState::Open | SocketState::Closing, Packet::Close { code, reason }) => {
+                let message = WireMessage::Close { code, reason: reason.to_owned() };
                 self.note(socket, Side::Server, Crossing::Received(message));
                 self.end_at_server(socket);
             }
-            (End::Open | End::Closing, Parcel::End) => self.end_at_server(socket),
+            (SocketState::Open | SocketState::Closing, Packet::End) => self.end_at_server(socket),
             // Nobody reads it any more.
-            (End::Dialing | End::Closing | End::Closed, _) | (End::Open, Parcel::Welcome) => {}
+            (SocketState::Dialing | SocketState::Closing | SocketState::Closed, _)
+            | (SocketState::Open, Packet::Welcome) => {}
         }
     }
 
@@ -174,115 +175,125 @@ impl World<'_> {
         if text.len() > self.scenario.config.limits.message_max_bytes {
             return self.refuse(socket, 1009, "frame over the limit", ClosedBy::FrameTooLarge);
         }
-        if self.is_worth_noting(&text) {
+        if self.is_recorded(&text) {
             self.note(socket, Side::Server, Crossing::Received(message_of(&text)));
         }
         let (on, frame) = (connection(socket), frame_of(text.as_bytes()));
-        self.tell(Event::UnityFrame { on, frame });
+        self.handle(Event::UnityFrame { on, frame });
     }
 
-    fn is_worth_noting(&self, text: &str) -> bool {
-        !(self.props.log.is_brief && sniffer::is_heartbeat(text.as_bytes()))
+    fn is_recorded(&self, text: &str) -> bool {
+        !(self.context.log.is_brief && message_parser::is_heartbeat(text.as_bytes()))
     }
 
     /// The peer has broken the rules of WebSocket.
     fn refuse(&mut self, socket: usize, code: u16, reason: &'static str, by: ClosedBy) {
-        let message = Message::Close { code: Some(code), reason: reason.to_owned() };
+        let message = WireMessage::Close { code: Some(code), reason: reason.to_owned() };
         self.note(socket, Side::Server, Crossing::Sent(message));
-        self.post(socket, Side::Unity, Parcel::Close { code: Some(code), reason });
+        self.post(socket, Side::Unity, Packet::Close { code: Some(code), reason });
         if let Some(known) = self.sockets.get_mut(socket) {
-            known.server = End::Closed;
+            known.server = SocketState::Closed;
         }
         self.note(socket, Side::Server, Crossing::Ended);
-        self.tell(Event::UnityClosed { on: connection(socket), by });
-        self.post(socket, Side::Unity, Parcel::End);
+        self.handle(Event::UnityClosed { on: connection(socket), by });
+        self.post(socket, Side::Unity, Packet::End);
     }
 
     /// A frame of the core; given back if the socket is not there to take it.
     pub(super) fn send(&mut self, on: ConnectionId, frame: ToUnity) -> Option<Event> {
         let socket = on.0 as usize;
-        if self.sockets.get(socket).is_none_or(|socket| socket.server != End::Open) {
+        if self.sockets.get(socket).is_none_or(|socket| socket.server != SocketState::Open) {
             return Some(Event::UnityNotSent { on, frame });
         }
         let text = codec::encode(&frame);
-        if self.is_worth_noting(&text) {
+        if self.is_recorded(&text) {
             self.note(socket, Side::Server, Crossing::Sent(message_of(&text)));
         }
-        self.post(socket, Side::Unity, Parcel::Text(text));
+        self.post(socket, Side::Unity, Packet::Text(text));
         None
     }
 
-    pub(super) fn say_goodbye(&mut self, on: ConnectionId, code: u16, reason: &'static str) {
+    pub(super) fn close_socket(&mut self, on: ConnectionId, code: u16, reason: &'static str) {
         let socket = on.0 as usize;
         match self.sockets.get_mut(socket) {
-            Some(known) if known.server == End::Open => known.server = End::Closing,
+            Some(known) if known.server == SocketState::Open => known.server = SocketState::Closing,
             Some(_) | None => return,
         }
-        let message = Message::Close { code: Some(code), reason: reason.to_owned() };
+        let message = WireMessage::Close { code: Some(code), reason: reason.to_owned() };
         self.note(socket, Side::Server, Crossing::Sent(message));
-        self.post(socket, Side::Unity, Parcel::Close { code: Some(code), reason });
-        self.plan(self.now + CLOSE_MAX, Happening::CloseOver { socket });
+        self.post(socket, Side::Unity, Packet::Close { code: Some(code), reason });
+        self.schedule(self.now + CLOSE_TIMEOUT, TimedEvent::CloseOver { socket });
     }
 
     /// This end is closed, and the core knows it.
     pub(super) fn end_at_server(&mut self, socket: usize) {
         match self.sockets.get_mut(socket) {
-            Some(known) if matches!(known.server, End::Open | End::Closing) => {
-                known.server = End::Closed;
+            Some(known) if matches!(known.server, SocketState::Open | SocketState::Closing) => {
+                known.server = SocketState::Closed;
             }
             Some(_) | None => return,
         }
         self.note(socket, Side::Server, Crossing::Ended);
-        self.post(socket, Side::Unity, Parcel::End);
-        self.tell(Event::UnityClosed { on: connection(socket), by: ClosedBy::Anyone });
+        self.post(socket, Side::Unity, Packet::End);
+        self.handle(Event::UnityClosed { on: connection(socket), by: ClosedBy::Anyone });
     }
 
     // At Unity.
 
-    pub(super) fn on_parcel_at_unity(&mut self, socket: usize, parcel: Parcel) {
+    pub(super) fn on_packet_at_unity(&mut self, socket: usize, packet: Packet) {
         let Some(known) = self.sockets.get_mut(socket) else { return };
         let editor = known.editor;
-        match (known.unity, parcel) {
-            (End::Dialing, Parcel::Welcome) => {
-                known.unity = End::Open;
-                if let Some(actor) = self.editors.get_mut(editor) {
-                    actor.is_dialing = false;
+        match (known.unity, packet) {
+            (SocketState::Dialing, Packet::Welcome) => {
+                known.unity = SocketState::Open;
+                if let Some(host) = self.editors.get_mut(editor) {
+                    host.is_dialing = false;
                 }
-                self.stir(editor, Input::Connected);
+                self.drive_editor(editor, Input::Connected);
             }
-            (End::Dialing, Parcel::End | Parcel::Close { .. }) => self.on_dial_failed(socket),
-            (End::Open, Parcel::Text(text)) => self.stir(editor, Input::Frame(text)),
-            (End::Open, Parcel::Close { code, reason }) => {
-                known.unity = End::Closing;
-                self.post(socket, Side::Server, Parcel::Close { code, reason });
+            (SocketState::Dialing, Packet::End | Packet::Close { .. }) => {
+                self.on_dial_failed(socket)
             }
-            (End::Open | End::Closing, Parcel::End) => {
-                known.unity = End::Closed;
-                self.post(socket, Side::Server, Parcel::End);
+            (SocketState::Open, Packet::Text(text)) => {
+                self.drive_editor(editor, Input::Frame(text))
+            }
+            (SocketState::Open, Packet::Close { code, reason }) => {
+                known.unity = SocketState::Closing;
+                self.post(socket, Side::Server, Packet::Close { code, reason });
+            }
+            (SocketState::Open | SocketState::Closing, Packet::End) => {
+                known.unity = SocketState::Closed;
+                self.post(socket, Side::Server, Packet::End);
                 self.forget_socket(editor);
-                self.stir(editor, Input::Closed);
+                self.drive_editor(editor, Input::Closed);
             }
-            (End::Dialing | End::Open | End::Closing | End::Closed, _) => {}
+            (
+                SocketState::Dialing
+                | SocketState::Open
+                | SocketState::Closing
+                | SocketState::Closed,
+                _,
+            ) => {}
         }
     }
 
-    pub(super) fn say(&mut self, editor: usize, parcel: Parcel) {
+    pub(super) fn send_from_unity(&mut self, editor: usize, packet: Packet) {
         let Some(socket) = self.open_socket(editor) else { return };
-        if let Parcel::Text(text) = &parcel
-            && self.is_worth_noting(text)
+        if let Packet::Text(text) = &packet
+            && self.is_recorded(text)
             && text.len() <= self.scenario.config.limits.message_max_bytes
         {
-            let message = if self.props.log.is_brief { id_of(text) } else { message_of(text) };
+            let message = if self.context.log.is_brief { id_of(text) } else { message_of(text) };
             self.note(socket, Side::Unity, Crossing::Sent(message));
         }
-        self.post(socket, Side::Server, parcel);
+        self.post(socket, Side::Server, packet);
     }
 
     /// The Editor lets go of its socket, with or without a word.
-    pub(super) fn hang_up(&mut self, editor: usize, word: Parcel) {
-        let Some(socket) = self.editors.get(editor).and_then(|actor| actor.socket) else { return };
+    pub(super) fn close_from_unity(&mut self, editor: usize, word: Packet) {
+        let Some(socket) = self.editors.get(editor).and_then(|host| host.socket) else { return };
         if let Some(known) = self.sockets.get_mut(socket) {
-            known.unity = End::Closed;
+            known.unity = SocketState::Closed;
         }
         self.post(socket, Side::Server, word);
         self.forget_socket(editor);
@@ -290,13 +301,13 @@ impl World<'_> {
 
     fn open_socket(&self, editor: usize) -> Option<usize> {
         let socket = self.editors.get(editor)?.socket?;
-        self.sockets.get(socket).filter(|known| known.unity == End::Open).map(|_| socket)
+        self.sockets.get(socket).filter(|known| known.unity == SocketState::Open).map(|_| socket)
     }
 
     fn forget_socket(&mut self, editor: usize) {
-        if let Some(actor) = self.editors.get_mut(editor) {
-            actor.is_dialing = false;
-            actor.socket = None;
+        if let Some(host) = self.editors.get_mut(editor) {
+            host.is_dialing = false;
+            host.socket = None;
         }
     }
 }
@@ -306,12 +317,12 @@ fn connection(socket: usize) -> ConnectionId {
 }
 
 /// All that judges want to know of what Unity says before it arrives.
-fn id_of(text: &str) -> Message {
+fn id_of(text: &str) -> WireMessage {
     let id = text.split_once("\"request_id\":\"").and_then(|(_, rest)| rest.split_once('"'));
-    Message::Json(json!({ "request_id": id.map(|(id, _)| id) }))
+    WireMessage::Json(json!({ "request_id": id.map(|(id, _)| id) }))
 }
 
-fn message_of(text: &str) -> Message {
+fn message_of(text: &str) -> WireMessage {
     let json = serde_json::from_str(text);
-    json.map_or_else(|_| Message::Text(text.to_owned()), Message::Json)
+    json.map_or_else(|_| WireMessage::Text(text.to_owned()), WireMessage::Json)
 }

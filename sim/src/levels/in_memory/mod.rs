@@ -1,10 +1,10 @@
-//! Memory: all hosts in one paused runtime, and a network that is nothing but queues. Real shells, real
+//! InMemoryHosts: all hosts in one paused runtime, and a network that is nothing but queues. Real shells, real
 //! bytes, no ticks: time jumps to whatever is due next.
 //!
 //! It has the same hosts, links and ports as `net`. A killed program cannot be taken out of a runtime that
 //! it shares with others: it is cut off from the network, so that nothing it still does is seen.
 
-mod queue;
+mod byte_queue;
 #[cfg(test)]
 mod tests;
 
@@ -21,28 +21,29 @@ use tokio::task::LocalSet;
 use tokio::time::{Instant, sleep, sleep_until};
 use unity_mcp::network::{Accepted, Listener, Network};
 
+use crate::levels::clock::Clock;
 use crate::levels::closing_order::ClosingOrder;
-use crate::levels::hosts::{self, Clock, Fault, Stage};
+use crate::levels::hosts::{HostNetwork, Hosts, LinkFault};
 use crate::record::log::{Log, Wire};
-use crate::record::wiretap::{Place, Wiretap};
-use queue::{End, Handle, Link, pair};
+use crate::record::recorded_stream::{RecordedEnd, RecordedStream};
+use byte_queue::{ByteStream, Handle, Link, pair};
 
 /// How much time passes at most until somebody looks again whether all is done.
 const STEP: Duration = Duration::from_millis(250);
 
-pub(crate) type Stream = Wiretap<End>;
+pub(crate) type Stream = RecordedStream<ByteStream>;
 
-type Software = Box<dyn Fn(Machine) -> Pin<Box<dyn Future<Output = ()>>>>;
+type Software = Box<dyn Fn(InMemoryNetwork) -> Pin<Box<dyn Future<Output = ()>>>>;
 
-pub(crate) struct Memory {
+pub(crate) struct InMemoryHosts {
     runtime: Runtime,
     local: LocalSet,
     began: Instant,
-    machine: Machine,
+    network: InMemoryNetwork,
     software: BTreeMap<String, Software>,
 }
 
-impl Memory {
+impl InMemoryHosts {
     /// `latency` is the way of every message in every direction.
     pub(crate) fn new(seed: u64, latency: Duration, log: Log) -> Result<Self, String> {
         let mut builder = Builder::new_current_thread();
@@ -60,8 +61,9 @@ impl Memory {
             ends: Vec::new(),
             connections: 0,
         };
-        let machine = Machine { host: String::new(), shared: Arc::new(Mutex::new(shared)), log };
-        Ok(Self { runtime, local, began, machine, software: BTreeMap::new() })
+        let network =
+            InMemoryNetwork { host: String::new(), shared: Arc::new(Mutex::new(shared)), log };
+        Ok(Self { runtime, local, began, network, software: BTreeMap::new() })
     }
 }
 
@@ -78,15 +80,15 @@ fn be_sound(builder: &mut Builder, local: &mut LocalSet, seed: u64) {
 #[cfg(not(tokio_unstable))]
 fn be_sound(_builder: &mut Builder, _local: &mut LocalSet, _seed: u64) {}
 
-impl Stage for Memory {
-    type Machine = Machine;
+impl Hosts for InMemoryHosts {
+    type Network = InMemoryNetwork;
 
     fn host<F, R>(&mut self, name: &str, software: F)
     where
-        F: Fn(Machine) -> R + 'static,
+        F: Fn(InMemoryNetwork) -> R + 'static,
         R: Future<Output = ()> + 'static,
     {
-        let software: Software = Box::new(move |machine| Box::pin(software(machine)));
+        let software: Software = Box::new(move |network| Box::pin(software(network)));
         self.software.insert(name.to_owned(), software);
         self.start(name);
     }
@@ -105,7 +107,7 @@ impl Stage for Memory {
 
     fn crash(&mut self, host: &str) {
         let _inside = self.runtime.enter();
-        let mut shared = self.machine.shared();
+        let mut shared = self.network.shared();
         shared.ports.retain(|_, (holder, _)| holder != host);
         shared.pipes.remove(host);
         let (gone, stay) = shared.ends.drain(..).partition(|(of, _)| of == host);
@@ -117,40 +119,40 @@ impl Stage for Memory {
 
     fn start(&mut self, host: &str) {
         self.crash(host);
-        let machine = Machine { host: host.to_owned(), ..self.machine.clone() };
+        let network = InMemoryNetwork { host: host.to_owned(), ..self.network.clone() };
         let Some(software) = self.software.get(host) else { return };
-        self.local.spawn_local(software(machine));
+        self.local.spawn_local(software(network));
     }
 
-    fn break_link(&mut self, fault: Fault, from: &str, to: &str) {
+    fn break_link(&mut self, fault: LinkFault, from: &str, to: &str) {
         self.change_link(fault, from, to, |link| match fault {
-            Fault::Partition | Fault::Lose => link.loses(true),
-            Fault::Hold => link.holds(true),
-            Fault::Latency(latency) => link.takes(latency),
+            LinkFault::Partition | LinkFault::Lose => link.loses(true),
+            LinkFault::Hold => link.holds(true),
+            LinkFault::Latency(latency) => link.takes(latency),
         });
     }
 
-    fn mend_link(&mut self, fault: Fault, from: &str, to: &str, usual: Duration) {
+    fn restore_link(&mut self, fault: LinkFault, from: &str, to: &str, usual: Duration) {
         self.change_link(fault, from, to, |link| match fault {
-            Fault::Partition | Fault::Lose => link.loses(false),
-            Fault::Hold => link.holds(false),
-            Fault::Latency(_) => link.takes(usual),
+            LinkFault::Partition | LinkFault::Lose => link.loses(false),
+            LinkFault::Hold => link.holds(false),
+            LinkFault::Latency(_) => link.takes(usual),
         });
     }
 }
 
-impl Memory {
-    fn change_link(&mut self, fault: Fault, from: &str, to: &str, change: impl Fn(&Link)) {
+impl InMemoryHosts {
+    fn change_link(&mut self, fault: LinkFault, from: &str, to: &str, change: impl Fn(&Link)) {
         let _inside = self.runtime.enter();
-        change(&self.machine.shared().link(from, to));
-        if fault != Fault::Lose {
-            change(&self.machine.shared().link(to, from));
+        change(&self.network.shared().link(from, to));
+        if fault != LinkFault::Lose {
+            change(&self.network.shared().link(to, from));
         }
     }
 }
 
 #[derive(Clone)]
-pub(crate) struct Machine {
+pub(crate) struct InMemoryNetwork {
     host: String,
     shared: Arc<Mutex<Shared>>,
     log: Log,
@@ -170,7 +172,7 @@ struct Shared {
 }
 
 /// A connection that reaches its listener.
-type Arrival = (End, Wire);
+type Arrival = (ByteStream, Wire);
 
 impl Shared {
     fn link(&mut self, from: &str, to: &str) -> Link {
@@ -180,14 +182,14 @@ impl Shared {
     }
 }
 
-impl Machine {
+impl InMemoryNetwork {
     fn shared(&self) -> MutexGuard<'_, Shared> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn place(&self, wire: Wire) -> Place {
+    fn recorded_end(&self, wire: Wire) -> RecordedEnd {
         let (host, log) = (self.host.clone(), self.log.clone());
-        Place { host, wire, log, closing_order: ClosingOrder::default() }
+        RecordedEnd { host, wire, log, closing_order: ClosingOrder::default() }
     }
 
     /// To whoever listens there; a connection is made in one way there and one way back.
@@ -195,7 +197,7 @@ impl Machine {
         &self,
         host: &str,
         door: mpsc::UnboundedSender<Arrival>,
-    ) -> io::Result<(End, Wire)> {
+    ) -> io::Result<(ByteStream, Wire)> {
         let refused = || io::Error::from(io::ErrorKind::ConnectionRefused);
         let (there, back) = {
             let mut shared = self.shared();
@@ -222,27 +224,27 @@ impl Machine {
     }
 }
 
-impl hosts::Machine for Machine {
+impl HostNetwork for InMemoryNetwork {
     async fn own_pipes(&self) -> io::Result<Stream> {
         let (sender, mut arrivals) = mpsc::unbounded_channel();
         self.shared().pipes.insert(self.host.clone(), sender);
         let (end, wire) = next(&mut arrivals).await;
-        Ok(Wiretap::lines(end, self.place(wire)))
+        Ok(RecordedStream::lines(end, self.recorded_end(wire)))
     }
 
     async fn pipes_of(&self, host: &str) -> io::Result<Stream> {
         let door = self.shared().pipes.get(host).cloned();
         let door = door.ok_or_else(|| io::Error::from(io::ErrorKind::ConnectionRefused))?;
         let (end, wire) = self.dial(host, door).await?;
-        Ok(Wiretap::lines(end, self.place(wire)))
+        Ok(RecordedStream::lines(end, self.recorded_end(wire)))
     }
 }
 
-impl Network for Machine {
+impl Network for InMemoryNetwork {
     type Stream = Stream;
-    type Listener = Door;
+    type Listener = InMemoryListener;
 
-    async fn bind(&self, port: u16) -> io::Result<Door> {
+    async fn bind(&self, port: u16) -> io::Result<InMemoryListener> {
         let (sender, arrivals) = mpsc::unbounded_channel();
         let mut shared = self.shared();
         if shared.ports.contains_key(&port) {
@@ -250,7 +252,7 @@ impl Network for Machine {
         }
         shared.ports.insert(port, (self.host.clone(), sender));
         drop(shared);
-        Ok(Door { arrivals, port, machine: self.clone() })
+        Ok(InMemoryListener { arrivals, port, network: self.clone() })
     }
 
     async fn connect(&self, port: u16) -> io::Result<Stream> {
@@ -259,15 +261,15 @@ impl Network for Machine {
             return Err(io::ErrorKind::ConnectionRefused.into());
         };
         let (end, wire) = self.dial(&host, door).await?;
-        Ok(Wiretap::http(end, self.place(wire)))
+        Ok(RecordedStream::http(end, self.recorded_end(wire)))
     }
 }
 
 /// A port that a program has, until this is dropped or the program is killed.
-pub(crate) struct Door {
+pub(crate) struct InMemoryListener {
     arrivals: mpsc::UnboundedReceiver<Arrival>,
     port: u16,
-    machine: Machine,
+    network: InMemoryNetwork,
 }
 
 /// Whoever was killed waits for ever.
@@ -278,7 +280,7 @@ async fn next(arrivals: &mut mpsc::UnboundedReceiver<Arrival>) -> Arrival {
     }
 }
 
-impl Listener for Door {
+impl Listener for InMemoryListener {
     type Stream = Stream;
 
     fn port(&self) -> u16 {
@@ -287,14 +289,14 @@ impl Listener for Door {
 
     async fn accept(&mut self) -> io::Result<Accepted<Stream>> {
         let (end, wire) = next(&mut self.arrivals).await;
-        let stream = Wiretap::http(end, self.machine.place(wire));
+        let stream = RecordedStream::http(end, self.network.recorded_end(wire));
         Ok(Accepted { stream, same_user: Box::pin(std::future::ready(Some(true))) })
     }
 }
 
-impl Drop for Door {
+impl Drop for InMemoryListener {
     fn drop(&mut self) {
         self.arrivals.close();
-        self.machine.shared().ports.retain(|_, (_, sender)| !sender.is_closed());
+        self.network.shared().ports.retain(|_, (_, sender)| !sender.is_closed());
     }
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use mock_unity::{CancelPolicy, PongPolicy, Settings, Suite};
 use unity_mcp::config_loader::Config;
 
-use super::rng::Dice;
+use super::rng::Rng;
 use crate::scenario::{Agent, Editor, Scenario, Speaks, UNITY, UNITY2, Via, uniform_suite};
 use steps::{KINDS, Kind, Steps};
 
@@ -31,18 +31,18 @@ pub const PROBE: &str = "probe";
 
 /// The plan of a seed.
 pub fn draw(seed: u64) -> Scenario {
-    let mut dice = Dice::new(seed);
-    let config = draw_config(&mut dice);
-    let editors = draw_editors(&mut dice, &config);
-    let has_stdio = dice.one_in(2);
-    let agents = draw_agents(&mut dice, has_stdio);
-    let latency = dice.pick(&[1, 1, 1, 3, 20]);
-    let weights = KINDS.map(|kind| (kind, draw_weight(&mut dice, kind)));
+    let mut rng = Rng::new(seed);
+    let config = draw_config(&mut rng);
+    let editors = draw_editors(&mut rng, &config);
+    let has_stdio = rng.one_in(2);
+    let agents = draw_agents(&mut rng, has_stdio);
+    let latency = rng.pick(&[1, 1, 1, 3, 20]);
+    let weights = KINDS.map(|kind| (kind, draw_weight(&mut rng, kind)));
     let mut steps = Steps::new(&agents, has_stdio);
-    for _ in 0..dice.between(4, 30) {
-        let at = dice.between(200, FAULTS_MS);
-        let kind = draw_kind(&mut dice, &weights);
-        steps.add(at, kind, &mut dice);
+    for _ in 0..rng.between(4, 30) {
+        let at = rng.between(200, FAULTS_MS);
+        let kind = draw_kind(&mut rng, &weights);
+        steps.add(at, kind, &mut rng);
     }
     let mut scenario = Scenario {
         why: format!("drawn from seed {seed}"),
@@ -57,35 +57,35 @@ pub fn draw(seed: u64) -> Scenario {
         executed: None,
         executed_once: vec![PROBE.to_owned()],
     };
-    scenario.reseed(dice.between(1, 1_000));
+    scenario.reseed(rng.between(1, 1_000));
     scenario
 }
 
 /// Often the defaults, sometimes extremes.
-fn draw_config(dice: &mut Dice) -> Config {
+fn draw_config(rng: &mut Rng) -> Config {
     let mut config = Config::default();
     let limits = &mut config.limits;
-    let mut millis = |choices: &[u64]| Duration::from_millis(dice.pick(choices));
+    let mut millis = |choices: &[u64]| Duration::from_millis(rng.pick(choices));
     limits.heartbeat_interval = millis(&[400, 1_000, 3_000, 3_000]);
     limits.heartbeat_timeout = millis(&[500, 1_500, 4_500, 4_500]);
     limits.reconnect_wait = millis(&[200, 1_000, 2_500, 2_500]);
     limits.compile_grace = millis(&[800, 2_000, 6_000, 6_000]);
     limits.job_poll_interval = millis(&[100, 400, 1_000, 1_000]);
     limits.takeover_probe = millis(&[50, 500, 500, 500]);
-    limits.queue_max = dice.pick(&[1, 2, 4, 32]);
-    limits.jobs_kept_max = dice.pick(&[1, 2, 256, 256]);
-    limits.message_max_bytes = dice.pick(&[16_384, 16_384, 65_536]);
+    limits.queue_max = rng.pick(&[1, 2, 4, 32]);
+    limits.jobs_kept_max = rng.pick(&[1, 2, 256, 256]);
+    limits.message_max_bytes = rng.pick(&[16_384, 16_384, 65_536]);
     config
 }
 
-fn draw_editors(dice: &mut Dice, config: &Config) -> Vec<Editor> {
+fn draw_editors(rng: &mut Rng, config: &Config) -> Vec<Editor> {
     let usual = Settings {
-        plugin_version: crate::programs::cast::VERSION.to_owned(),
+        plugin_version: crate::programs::start::VERSION.to_owned(),
         oversize: config.limits.message_max_bytes + 1,
         idle_timeout: Some(IDLE),
         ..Settings::default()
     };
-    let mut millis = |choices: &[u64]| Duration::from_millis(dice.pick(choices));
+    let mut millis = |choices: &[u64]| Duration::from_millis(rng.pick(choices));
     let (tool_time, pong) = (millis(&[1, 20, 300, 1_500]), millis(&[0, 0, 200]));
     let reload_time = Some(millis(&[0, 300, 1_500])).filter(|time| !time.is_zero());
     let takes = millis(&[50, 300, 900]);
@@ -93,33 +93,33 @@ fn draw_editors(dice: &mut Dice, config: &Config) -> Vec<Editor> {
         tool_time,
         reload_time,
         pong: PongPolicy::After(pong),
-        names_itself: !dice.one_in(4),
-        cancel: dice.pick(&[
+        names_itself: !rng.one_in(4),
+        cancel: rng.pick(&[
             CancelPolicy::Honour,
             CancelPolicy::Honour,
             CancelPolicy::Refuse,
             CancelPolicy::Ignore,
         ]),
         // A probe needs the console; a plugin without tests is one that some project has.
-        tools: dice.one_in(12).then(|| vec!["read_console".to_owned()]),
-        suite: draw_suite(dice, takes),
+        tools: rng.one_in(12).then(|| vec!["read_console".to_owned()]),
+        suite: draw_suite(rng, takes),
         console: Some(UNITY.to_owned()),
         ..usual.clone()
     };
     let mut editors = vec![Editor { name: UNITY, starts: Duration::ZERO, settings }];
-    if dice.one_in(6) {
-        let starts = Duration::from_millis(dice.between(100, FAULTS_MS));
+    if rng.one_in(6) {
+        let starts = Duration::from_millis(rng.between(100, FAULTS_MS));
         let settings = Settings { console: Some(UNITY2.to_owned()), ..usual };
         editors.push(Editor { name: UNITY2, starts, settings });
     }
     editors
 }
 
-fn draw_suite(dice: &mut Dice, takes: Duration) -> Suite {
-    uniform_suite(dice.between(1, 6) as usize, takes, dice.between(0, 1) as usize)
+fn draw_suite(rng: &mut Rng, takes: Duration) -> Suite {
+    uniform_suite(rng.between(1, 6) as usize, takes, rng.between(0, 1) as usize)
 }
 
-fn draw_agents(dice: &mut Dice, has_stdio: bool) -> BTreeMap<String, Agent> {
+fn draw_agents(rng: &mut Rng, has_stdio: bool) -> BTreeMap<String, Agent> {
     let via = if has_stdio { Via::Stdio } else { Via::Http };
     let agent = |via, speaks| Agent { joins: Duration::ZERO, via, speaks };
     let all = [
@@ -127,19 +127,19 @@ fn draw_agents(dice: &mut Dice, has_stdio: bool) -> BTreeMap<String, Agent> {
         ("b", agent(Via::Http, Speaks::Legacy)),
         ("c", agent(Via::Http, Speaks::Modern)),
     ];
-    let count = dice.pick(&[1, 1, 2, 3]);
+    let count = rng.pick(&[1, 1, 2, 3]);
     all.into_iter().take(count).map(|(name, agent)| (name.to_owned(), agent)).collect()
 }
 
 /// Some kinds of steps never happen in a plan, others often.
-fn draw_weight(dice: &mut Dice, kind: Kind) -> u64 {
+fn draw_weight(rng: &mut Rng, kind: Kind) -> u64 {
     let usual = if kind == Kind::Console { 4 } else { 0 };
-    usual + if dice.one_in(2) { dice.between(1, 10) } else { 0 }
+    usual + if rng.one_in(2) { rng.between(1, 10) } else { 0 }
 }
 
-fn draw_kind(dice: &mut Dice, weights: &[(Kind, u64)]) -> Kind {
+fn draw_kind(rng: &mut Rng, weights: &[(Kind, u64)]) -> Kind {
     let total: u64 = weights.iter().map(|(_, weight)| weight).sum();
-    let mut left = dice.between(0, total.saturating_sub(1));
+    let mut left = rng.between(0, total.saturating_sub(1));
     for (kind, weight) in weights {
         if left < *weight {
             return *kind;

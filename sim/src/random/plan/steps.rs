@@ -8,9 +8,9 @@ use protocol::{Json, Map};
 use serde_json::json;
 
 use super::{FAULTS_MS, HEALED_MS, PROBE, PROBE_MS};
-use crate::random::rng::Dice;
+use crate::random::rng::Rng;
 use crate::scenario::{
-    Action, Agent, Call, Expected, Place, ServerDoes, Step, UNITY, network_words,
+    Action, Agent, Call, Expected, Position, ServerAction, Step, UNITY, network_words,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,36 +142,35 @@ impl Steps {
         self.steps
     }
 
-    pub(super) fn add(&mut self, at: u64, kind: Kind, dice: &mut Dice) {
+    pub(super) fn add(&mut self, at: u64, kind: Kind, rng: &mut Rng) {
         match kind {
             Kind::Console => {
-                let timeout = dice.pick(&[50, 400, 2_000, 4_000]);
-                self.call(at, dice, "read_console", json!({ "timeout_ms": timeout }));
+                let timeout = rng.pick(&[50, 400, 2_000, 4_000]);
+                self.call(at, rng, "read_console", json!({ "timeout_ms": timeout }));
             }
             Kind::Tests => {
                 self.jobs += 1;
-                let (timeout, wait) =
-                    (dice.pick(&[200, 1_500, 4_000]), dice.pick(&[0, 300, 20_000]));
+                let (timeout, wait) = (rng.pick(&[200, 1_500, 4_000]), rng.pick(&[0, 300, 20_000]));
                 let with = json!({ "timeout_ms": timeout, "wait_ms": wait });
-                self.call(at, dice, "run_tests", with);
+                self.call(at, rng, "run_tests", with);
             }
             Kind::Status => {
-                let with = json!({ "job_id": self.some_job(dice), "wait_ms": dice.pick(&[0, 0, 500, 20_000]) });
-                self.call(at, dice, "get_job_status", with);
+                let with = json!({ "job_id": self.some_job(rng), "wait_ms": rng.pick(&[0, 0, 500, 20_000]) });
+                self.call(at, rng, "get_job_status", with);
             }
             Kind::CancelJob => {
-                let with = json!({ "job_id": self.some_job(dice) });
-                self.call(at, dice, "cancel_job", with);
+                let with = json!({ "job_id": self.some_job(rng) });
+                self.call(at, rng, "cancel_job", with);
             }
-            Kind::State => self.call(at, dice, "get_editor_state", json!({})),
+            Kind::State => self.call(at, rng, "get_editor_state", json!({})),
             Kind::Bad => {
-                let (tool, with) = bad_call(dice, self.calls);
-                self.call(at, dice, tool, with);
+                let (tool, with) = bad_call(rng, self.calls);
+                self.call(at, rng, tool, with);
             }
             Kind::TakeBack => {
-                let later = at + dice.pick(&[1, 30, 400, 2_000]);
-                let tool = dice.pick(&["read_console", "run_tests"]);
-                self.call(at, dice, tool, json!({ "timeout_ms": 4_000 }));
+                let later = at + rng.pick(&[1, 30, 400, 2_000]);
+                let tool = rng.pick(&["read_console", "run_tests"]);
+                self.call(at, rng, tool, json!({ "timeout_ms": 4_000 }));
                 self.push(later, Action::Cancel { label: format!("r{}", self.calls) });
             }
             Kind::Compile
@@ -182,22 +181,22 @@ impl Steps {
             | Kind::Pong
             | Kind::Misanswer
             | Kind::Jobs
-            | Kind::Garbage => self.unity(at, &unity_words(kind, dice)),
+            | Kind::Garbage => self.unity(at, &unity_words(kind, rng)),
             Kind::Babble => (0..BABBLE).for_each(|_| self.unity(at, "say x")),
-            Kind::Network => self.network(at, dice),
-            Kind::Server => self.server(at, dice),
+            Kind::Network => self.network(at, rng),
+            Kind::Server => self.server(at, rng),
         }
     }
 
     fn push(&mut self, at: u64, action: Action) {
-        let place = Place { line: 0, column: 0 };
-        self.steps.push(Step { at: Duration::from_millis(at), place, action });
+        let position = Position { line: 0, column: 0 };
+        self.steps.push(Step { at: Duration::from_millis(at), position, action });
     }
 
-    fn call(&mut self, at: u64, dice: &mut Dice, tool: &str, with: Json) {
+    fn call(&mut self, at: u64, rng: &mut Rng, tool: &str, with: Json) {
         self.calls += 1;
         let label = format!("r{}", self.calls);
-        let agent = self.agents.get(dice.between(0, self.agents.len() as u64 - 1) as usize);
+        let agent = self.agents.get(rng.between(0, self.agents.len() as u64 - 1) as usize);
         let call = Call {
             agent: agent.cloned().unwrap_or_default(),
             tool: tool.to_owned(),
@@ -210,8 +209,8 @@ impl Steps {
     }
 
     /// Mostly one that was issued.
-    fn some_job(&self, dice: &mut Dice) -> String {
-        format!("job-s1-{}", dice.between(1, self.jobs + 1))
+    fn some_job(&self, rng: &mut Rng) -> String {
+        format!("job-s1-{}", rng.between(1, self.jobs + 1))
     }
 
     fn unity(&mut self, at: u64, words: &str) {
@@ -219,9 +218,9 @@ impl Steps {
         self.push(at, Action::Unity { editor: UNITY, words: words.to_owned(), command });
     }
 
-    fn network(&mut self, at: u64, dice: &mut Dice) {
-        let (begin, lasts) = (at.max(self.link_free_at), dice.pick(&[20, 300, 2_000]));
-        let words = dice.pick(&LINK_FAULTS);
+    fn network(&mut self, at: u64, rng: &mut Rng) {
+        let (begin, lasts) = (at.max(self.link_free_at), rng.pick(&[20, 300, 2_000]));
+        let words = rng.pick(&LINK_FAULTS);
         if begin >= FAULTS_MS {
             return;
         }
@@ -233,14 +232,14 @@ impl Steps {
         self.push(begin, Action::Network { words, fault, from, to, lasts });
     }
 
-    fn server(&mut self, at: u64, dice: &mut Dice) {
-        let does = dice.pick(&[ServerDoes::Crash, ServerDoes::Stop]);
-        let (begin, away) = (at.max(self.server_free_at), dice.pick(&[200, 2_500]));
+    fn server(&mut self, at: u64, rng: &mut Rng) {
+        let does = rng.pick(&[ServerAction::Crash, ServerAction::Stop]);
+        let (begin, away) = (at.max(self.server_free_at), rng.pick(&[200, 2_500]));
         if self.has_stdio || begin >= FAULTS_MS {
             return;
         }
         // One that is asked to stop is still there for a while.
-        let away = if does == ServerDoes::Stop { away.max(2_500) } else { away };
+        let away = if does == ServerAction::Stop { away.max(2_500) } else { away };
         self.server_free_at = begin + away + 1;
         self.push(begin, Action::Server { does, away: Some(Duration::from_millis(away)) });
     }
@@ -255,8 +254,8 @@ fn with_name(arguments: Json, label: &str) -> Map<String, Json> {
 }
 
 /// `number` tells two of them apart.
-fn bad_call(dice: &mut Dice, number: u64) -> (&'static str, Json) {
-    match dice.between(0, 4) {
+fn bad_call(rng: &mut Rng, number: u64) -> (&'static str, Json) {
+    match rng.between(0, 4) {
         0 => ("no_such_tool", json!({})),
         1 => ("read_console", json!({ "max_entries": 0 })),
         2 => ("read_console", json!({ "client_request_id": format!("no name {number}") })),
@@ -266,24 +265,24 @@ fn bad_call(dice: &mut Dice, number: u64) -> (&'static str, Json) {
 }
 
 /// What Unity is told to do, well or badly.
-fn unity_words(kind: Kind, dice: &mut Dice) -> String {
+fn unity_words(kind: Kind, rng: &mut Rng) -> String {
     match kind {
-        Kind::Compile => format!("compile {}ms", dice.pick(&[50, 500, 3_000])),
+        Kind::Compile => format!("compile {}ms", rng.pick(&[50, 500, 3_000])),
         Kind::Reload => {
-            format!("{} {}ms", dice.pick(&["reload", "play"]), dice.pick(&[50, 500, 3_000]))
+            format!("{} {}ms", rng.pick(&["reload", "play"]), rng.pick(&[50, 500, 3_000]))
         }
         Kind::Drop => {
-            format!("{} {}ms", dice.pick(&["drop", "close"]), dice.pick(&[1, 300, 3_000]))
+            format!("{} {}ms", rng.pick(&["drop", "close"]), rng.pick(&[1, 300, 3_000]))
         }
-        Kind::Restart => format!("restart {}ms", dice.pick(&[200, 2_000])),
-        Kind::Freeze => dice.pick(&["freeze 500ms", "freeze 3s", "dialog", "dismiss"]).to_owned(),
-        Kind::Pong => format!("pong {}", dice.pick(&["never", "300ms", "0s"])),
-        Kind::Misanswer => format!("answer {}", dice.pick(&MISANSWERS)),
+        Kind::Restart => format!("restart {}ms", rng.pick(&[200, 2_000])),
+        Kind::Freeze => rng.pick(&["freeze 500ms", "freeze 3s", "dialog", "dismiss"]).to_owned(),
+        Kind::Pong => format!("pong {}", rng.pick(&["never", "300ms", "0s"])),
+        Kind::Misanswer => format!("answer {}", rng.pick(&MISANSWERS)),
         Kind::Jobs => {
             let how = ["lost", "succeeded", "failed", "queued", "cancelled"];
-            format!("job {}", dice.pick(&how))
+            format!("job {}", rng.pick(&how))
         }
-        Kind::Garbage => dice.pick(&GARBAGE).to_owned(),
+        Kind::Garbage => rng.pick(&GARBAGE).to_owned(),
         Kind::Console
         | Kind::Tests
         | Kind::Status

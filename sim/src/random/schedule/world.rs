@@ -16,7 +16,7 @@ use protocol::{FromUnity, Pong, ToUnity};
 
 use coordination::Core;
 
-use crate::judge::ledger::Ledger;
+use crate::judge::call_outcomes::CallOutcomes;
 use crate::judge::model::{Millis, Model};
 use crate::judge::seen::Seen;
 use crate::random::schedule::fake_unity::FakeUnity;
@@ -92,7 +92,7 @@ struct World<S> {
     calls: u64,
     /// Calls that Unity is to run.
     for_unity: BTreeSet<u64>,
-    ledger: Ledger,
+    outcomes: CallOutcomes,
     jobs: u64,
     refuse_send: bool,
     /// A frame that no socket took; that is reported now or a little later.
@@ -160,7 +160,7 @@ impl<S: Core> World<S> {
             intruder: None,
             calls: 0,
             for_unity: BTreeSet::new(),
-            ledger: Ledger::default(),
+            outcomes: CallOutcomes::default(),
             jobs: 0,
             refuse_send: false,
             unsent: None,
@@ -267,7 +267,7 @@ impl<S: Core> World<S> {
             ToUnity::GetJobStatus(_) | ToUnity::Cancel(_) => None,
         };
         if let Some(client) = request {
-            self.ledger.handed(client)?;
+            self.outcomes.handed(client)?;
         }
         if std::mem::take(&mut self.refuse_send) {
             if self.unity.on == Some(on) {
@@ -282,17 +282,17 @@ impl<S: Core> World<S> {
 
     fn answered(&mut self, id: u64, outcome: Outcome) -> Result<(), String> {
         let client = named(id);
-        self.ledger.answered(&client)?;
+        self.outcomes.answered(&client)?;
         match outcome {
             Ok(Answer::JobAccepted { .. }) => self.jobs += 1,
             Ok(Answer::Job(report)) if report.state.is_terminal() => {
                 let how = format!("{:?} {:?}", report.state, report.error.map(|error| error.code));
-                self.ledger.job_ended(report.job.to_string(), how)?;
+                self.outcomes.job_ended(report.job.to_string(), how)?;
             }
             Ok(_) => {}
             Err(failure) if self.for_unity.contains(&id) => {
                 let ran = self.unity.books.ran(&client) > 0;
-                self.ledger.failed(&client, failure.guarantee, ran)?;
+                self.outcomes.failed(&client, failure.guarantee, ran)?;
             }
             Err(_) => {}
         }

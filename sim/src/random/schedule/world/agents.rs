@@ -47,7 +47,7 @@ impl<S: Core> World<S> {
     }
 
     pub(super) fn some_open_call(&self, word: u64) -> Option<u64> {
-        let answered = |id: &u64| self.ledger.is_closed(&named(*id));
+        let answered = |id: &u64| self.outcomes.is_closed(&named(*id));
         let open: Vec<u64> = (1..=self.calls).rev().take(40).filter(|id| !answered(id)).collect();
         let index = (word as usize).checked_rem(open.len())?;
         open.get(index).copied()
@@ -56,7 +56,7 @@ impl<S: Core> World<S> {
     pub(super) fn take_back(&mut self, word: u64) -> Result<(), String> {
         self.meet_deadlines(self.now)?;
         let Some(id) = self.some_open_call(word) else { return Ok(()) };
-        self.ledger.taken_back(named(id));
+        self.outcomes.taken_back(named(id));
         self.model.on_cancelled(self.now, id);
         self.handle(Event::CallCancelled { call: CallId(id) })
     }

@@ -29,7 +29,7 @@ impl<S: Core> World<S> {
         self.call_console(10_000)?;
         for _ in 0..200 {
             self.be_healthy()?;
-            if self.ledger.is_closed(&named(probe)) {
+            if self.outcomes.is_closed(&named(probe)) {
                 self.model.seen.mark("healed and answered a fresh call");
                 return Ok(());
             }
@@ -40,7 +40,7 @@ impl<S: Core> World<S> {
 
     /// By the agents' own books.
     pub(super) fn open_calls(&self) -> usize {
-        self.calls as usize - self.ledger.closed_count()
+        self.calls as usize - self.outcomes.closed_count()
     }
 
     pub(super) fn be_healthy(&mut self) -> Result<(), String> {
@@ -60,6 +60,6 @@ impl<S: Core> World<S> {
     }
 
     pub(super) fn close_the_books(&self) -> Result<(), String> {
-        self.ledger.close(self.unity.books.executed.iter().map(String::as_str))
+        self.outcomes.close(self.unity.books.executed.iter().map(String::as_str))
     }
 }

@@ -127,7 +127,7 @@ impl<S: Core> World<S> {
         if let ToUnity::Execute(Execute { client_request_id: Some(client), .. })
         | ToUnity::SubmitJob(SubmitJob { client_request_id: Some(client), .. }) = &frame
         {
-            self.ledger.came_back(client);
+            self.outcomes.came_back(client);
         }
         self.model.on_not_sent(self.now, on, &frame);
         self.handle(Event::UnityNotSent { on, frame })?;

@@ -1,4 +1,4 @@
-//! Ledger: what agents were promised, compared with what Unity's books say. It shares no idea with the
+//! CallOutcomes: what agents were promised, compared with what Unity's books say. It shares no idea with the
 //! core, not even the contract's rules.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,7 +7,7 @@ use coordination::Guarantee;
 
 /// Calls are named as on the wire: by their `client_request_id`.
 #[derive(Debug, Default)]
-pub(crate) struct Ledger {
+pub(crate) struct CallOutcomes {
     answered: BTreeSet<String>,
     taken_back: BTreeSet<String>,
     /// Calls that were promised not to have run.
@@ -17,7 +17,7 @@ pub(crate) struct Ledger {
     ended_jobs: BTreeMap<String, String>,
 }
 
-impl Ledger {
+impl CallOutcomes {
     /// A request of this call goes to Unity.
     pub(crate) fn handed(&mut self, call: String) -> Result<(), String> {
         if self.promised.contains(&call) {

@@ -15,11 +15,12 @@ use unity_mcp::Server;
 use unity_mcp::config_loader::Config;
 use unity_mcp::network::Network as _;
 
-use crate::faults::Planting;
-use crate::faults::missed_wakeup::{Drowsy, DrowsyStream};
-use crate::judge::judged::Verdicts;
-use crate::levels::hosts::{self, Machine, Stage};
-use crate::programs::agent::{self, Act, Diary, Part};
+use crate::faults::Fault;
+use crate::faults::missed_wakeup::{MissedWakeupStream, MissedWakeups};
+use crate::judge::checked_core::Violations;
+use crate::levels::clock;
+use crate::levels::hosts::{HostNetwork, Hosts};
+use crate::programs::agent::{self, AgentScript, AgentStep, CallRecords};
 use crate::record::log::Log;
 use crate::scenario::{Action, Editor, SERVER, Scenario, Via};
 
@@ -28,13 +29,13 @@ pub(crate) const VERSION: &str = "1.0.0";
 
 /// What the programs share with whoever runs them.
 #[derive(Clone)]
-pub(crate) struct Props {
+pub(crate) struct RunContext {
     pub(crate) log: Log,
-    pub(crate) verdicts: Verdicts,
-    pub(crate) diary: Diary,
-    pub(crate) library: Library,
+    pub(crate) violations: Violations,
+    pub(crate) calls: CallRecords,
+    pub(crate) books: EditorBooks,
     /// What is wrong with its servers.
-    pub(crate) planting: Planting,
+    pub(crate) fault: Fault,
     /// Stops the server that runs now.
     pub(crate) stop: Rc<RefCell<CancellationToken>>,
     /// Ends the Editors, so that their books can be read.
@@ -44,10 +45,10 @@ pub(crate) struct Props {
 
 /// The books of the Editors, with the time at which each began.
 #[derive(Clone, Default)]
-pub(crate) struct Library(Arc<Mutex<BTreeMap<String, (Duration, Books)>>>);
+pub(crate) struct EditorBooks(Arc<Mutex<BTreeMap<String, (Duration, Books)>>>);
 
-impl Library {
-    pub(crate) fn books(&self) -> BTreeMap<String, (Duration, Books)> {
+impl EditorBooks {
+    pub(crate) fn all(&self) -> BTreeMap<String, (Duration, Books)> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -57,14 +58,14 @@ impl Library {
     }
 }
 
-impl Props {
-    pub(crate) fn new(planting: Planting, log: Log) -> Self {
+impl RunContext {
+    pub(crate) fn new(fault: Fault, log: Log) -> Self {
         Self {
-            planting,
+            fault,
             log,
-            verdicts: Verdicts::default(),
-            diary: Diary::default(),
-            library: Library::default(),
+            violations: Violations::default(),
+            calls: CallRecords::default(),
+            books: EditorBooks::default(),
             stop: Rc::default(),
             finish: CancellationToken::new(),
             starts: Rc::default(),
@@ -81,20 +82,21 @@ impl Props {
     }
 }
 
-/// Puts everybody on the stage.
-pub(crate) fn assemble<S: Stage>(stage: &mut S, scenario: &Scenario, props: &Props) {
-    let (config, cast, has_pipes) = (scenario.config.clone(), props.clone(), scenario.has_stdio());
-    stage.host(SERVER, move |machine| {
+/// Puts everybody on the hosts.
+pub(crate) fn start_all<S: Hosts>(hosts: &mut S, scenario: &Scenario, context: &RunContext) {
+    let (config, cast, has_pipes) =
+        (scenario.config.clone(), context.clone(), scenario.has_stdio());
+    hosts.host(SERVER, move |network| {
         let stop = CancellationToken::new();
         *cast.stop.borrow_mut() = stop.clone();
-        serve(config.clone(), machine, has_pipes, SERVER.to_owned(), stop, cast.clone())
+        serve(config.clone(), network, has_pipes, SERVER.to_owned(), stop, cast.clone())
     });
     for (name, _) in scenario.agents.iter().filter(|(_, agent)| agent.via == Via::OwnServer) {
         let host = scenario.server_of(name);
-        let (config, cast) = (scenario.config.clone(), props.clone());
-        stage.host(&host.clone(), move |machine| {
+        let (config, cast) = (scenario.config.clone(), context.clone());
+        hosts.host(&host.clone(), move |network| {
             let stop = CancellationToken::new();
-            serve(config.clone(), machine, true, host.clone(), stop, cast.clone())
+            serve(config.clone(), network, true, host.clone(), stop, cast.clone())
         });
     }
     for editor in &scenario.editors {
@@ -102,25 +104,27 @@ pub(crate) fn assemble<S: Stage>(stage: &mut S, scenario: &Scenario, props: &Pro
         let mut mock = MockEditor::new(settings.clone());
         scenario.instruct(editor, &mut mock);
         let (mock, port) = (RefCell::new(Some(mock)), scenario.config.port);
-        let (name, starts, props) = (*name, *starts, props.clone());
-        stage.host(name, move |machine| {
-            play_unity(mock.take(), name, starts, machine, port, props.clone())
+        let (name, starts, context) = (*name, *starts, context.clone());
+        hosts.host(name, move |network| {
+            play_unity(mock.take(), name, starts, network, port, context.clone())
         });
     }
     for name in scenario.agents.keys() {
-        let (part, diary) = (part_of(scenario, name), props.diary.clone());
-        stage.host(name, move |machine| agent::play(part.clone(), machine, diary.clone()));
+        let (script, calls) = (script_of(scenario, name), context.calls.clone());
+        hosts.host(name, move |network| agent::play(script.clone(), network, calls.clone()));
     }
 }
 
-fn part_of(scenario: &Scenario, name: &str) -> Part {
+fn script_of(scenario: &Scenario, name: &str) -> AgentScript {
     let agent_of =
         |label: &str| scenario.calls().any(|(_, call)| call.label == label && call.agent == name);
-    let acts = scenario.steps.iter().filter_map(|step| {
-        let act = match &step.action {
-            Action::Call(call) if call.agent == name => Act::Call(call.clone()),
-            Action::Cancel { label } if agent_of(label) => Act::TakeBack { label: label.clone() },
-            Action::Leave { agent } if agent == name => Act::Leave,
+    let steps = scenario.steps.iter().filter_map(|step| {
+        let done = match &step.action {
+            Action::Call(call) if call.agent == name => AgentStep::Call(call.clone()),
+            Action::Cancel { label } if agent_of(label) => {
+                AgentStep::Cancel { label: label.clone() }
+            }
+            Action::Leave { agent } if agent == name => AgentStep::Leave,
             Action::Call(_)
             | Action::Cancel { .. }
             | Action::Leave { .. }
@@ -128,66 +132,66 @@ fn part_of(scenario: &Scenario, name: &str) -> Part {
             | Action::Network { .. }
             | Action::Server { .. } => return None,
         };
-        Some((step.at, act))
+        Some((step.at, done))
     });
-    let acts = acts.collect();
+    let steps = steps.collect();
     let agent = scenario.agents.get(name);
     let (joins, via, speaks) = agent.map_or_else(
         || unreachable!("{name} is one of the agents"),
         |agent| (agent.joins, agent.via, agent.speaks),
     );
     let server = scenario.server_of(name);
-    Part { joins, via, speaks, server, port: scenario.config.port, acts }
+    AgentScript { joins, via, speaks, server, port: scenario.config.port, steps }
 }
 
-async fn serve<M: Machine>(
+async fn serve<M: HostNetwork>(
     config: Config,
-    machine: M,
+    network: M,
     has_pipes: bool,
     host: String,
     stop: CancellationToken,
-    props: Props,
+    context: RunContext,
 ) {
     let mut pipes = None;
     if has_pipes {
-        let Ok(stream) = machine.own_pipes().await else { return };
-        pipes = Some(split(DrowsyStream::new(stream, props.planting.is_drowsy())));
+        let Ok(stream) = network.own_pipes().await else { return };
+        pipes = Some(split(MissedWakeupStream::new(stream, context.fault.misses_wakeups())));
     }
-    let boot = props.next_boot();
-    let is_drowsy = props.planting.is_drowsy();
-    let network = Drowsy { network: machine, is_drowsy };
+    let boot = context.next_boot();
+    let misses_wakeups = context.fault.misses_wakeups();
+    let network = MissedWakeups { network, misses_wakeups };
     let listener = network.bind(config.port).await.ok();
-    let core = props.planting.core(&config.limits, boot, &props, &host);
+    let core = context.fault.core(&config.limits, boot, &context, &host);
     let sse_keep_alive = None; // It goes by the real clock, and there is none here.
-    let started = SystemTime::UNIX_EPOCH + hosts::now();
+    let started = SystemTime::UNIX_EPOCH + clock::now();
     let (pid, token) = (1, None);
     let server =
         Server { config, core, boot, started, token, pid, network, sse_keep_alive, listener, stop };
     server.run(pipes).await;
-    props.log.note(hosts::now(), &host, "ended", String::new());
+    context.log.note(clock::now(), &host, "ended", String::new());
 }
 
-async fn play_unity<M: Machine>(
+async fn play_unity<M: HostNetwork>(
     editor: Option<MockEditor>,
     name: &str,
     starts: Duration,
-    machine: M,
+    network: M,
     port: u16,
-    props: Props,
+    context: RunContext,
 ) {
     let Some(mut editor) = editor else { return };
     let late = tokio::time::sleep(starts);
     tokio::select! {
         biased;
-        () = props.finish.cancelled() => return,
+        () = context.finish.cancelled() => return,
         () = late => {}
     }
     let (_orders, orders) = mpsc::channel(1);
-    let dial = || machine.connect(port);
+    let dial = || network.connect(port);
     tokio::select! {
         biased;
-        () = props.finish.cancelled() => {}
+        () = context.finish.cancelled() => {}
         _ = session::run(&mut editor, port, dial, orders, |_, _| {}) => {}
     }
-    props.library.add(name, starts, editor.books().clone());
+    context.books.add(name, starts, editor.books().clone());
 }

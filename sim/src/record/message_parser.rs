@@ -1,8 +1,8 @@
-//! Sniffer: finds the messages in one direction of a connection.
+//! MessageParser: finds the messages in one direction of a connection.
 
 use protocol::Json;
 
-use crate::record::log::Message;
+use crate::record::log::WireMessage;
 
 /// How the next bytes are to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ enum Mode {
 }
 
 #[derive(Debug)]
-pub(crate) struct Sniffer {
+pub(crate) struct MessageParser {
     mode: Mode,
     bytes: Vec<u8>,
     /// What was in the chunks and is not a whole event yet.
@@ -27,7 +27,7 @@ pub(crate) struct Sniffer {
     is_brief: bool,
 }
 
-impl Sniffer {
+impl MessageParser {
     pub(crate) fn lines() -> Self {
         let (bytes, chunked) = (Vec::new(), Vec::new());
         Self { mode: Mode::Lines, bytes, chunked, is_event_stream: false, is_brief: false }
@@ -43,7 +43,7 @@ impl Sniffer {
     }
 
     /// The messages that are complete with these bytes.
-    pub(crate) fn feed(&mut self, bytes: &[u8]) -> Vec<Message> {
+    pub(crate) fn feed(&mut self, bytes: &[u8]) -> Vec<WireMessage> {
         self.bytes.extend_from_slice(bytes);
         let mut messages = Vec::new();
         while let Some(found) = self.next() {
@@ -53,7 +53,7 @@ impl Sniffer {
     }
 
     /// What the next unit held; `None` if it is not complete.
-    fn next(&mut self) -> Option<Vec<Message>> {
+    fn next(&mut self) -> Option<Vec<WireMessage>> {
         match self.mode {
             Mode::Lines => {
                 let line = take_through(&mut self.bytes, b"\n")?;
@@ -73,7 +73,7 @@ impl Sniffer {
         }
     }
 
-    fn head(&mut self, head: &str) -> Vec<Message> {
+    fn head(&mut self, head: &str) -> Vec<WireMessage> {
         let field = |name: &str| {
             head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim)
         };
@@ -100,11 +100,11 @@ impl Sniffer {
         let unusual = status.filter(|status| ![101, 200, 202].contains(status));
         let got =
             head.strip_prefix("get ").filter(|_| !upgraded).and_then(|rest| rest.split(' ').next());
-        let got = got.map(|path| Message::Get(path.to_owned()));
-        unusual.map(Message::Status).into_iter().chain(got).collect()
+        let got = got.map(|path| WireMessage::Get(path.to_owned()));
+        unusual.map(WireMessage::Status).into_iter().chain(got).collect()
     }
 
-    fn chunk(&mut self) -> Option<Vec<Message>> {
+    fn chunk(&mut self) -> Option<Vec<WireMessage>> {
         let line = find(&self.bytes, b"\r\n")?;
         let length = self.bytes.get(..line).map(String::from_utf8_lossy)?;
         let length = usize::from_str_radix(length.trim(), 16).unwrap_or(0);
@@ -125,7 +125,7 @@ impl Sniffer {
 }
 
 /// One frame. Neither side of ours splits a message into several.
-fn websocket_frame(bytes: &mut Vec<u8>, is_brief: bool) -> Option<Vec<Message>> {
+fn websocket_frame(bytes: &mut Vec<u8>, is_brief: bool) -> Option<Vec<WireMessage>> {
     let (&first, &second) = (bytes.first()?, bytes.get(1)?);
     let (length, start) = match second & 0x7f {
         126 => (bytes.get(2..4)?.iter().fold(0, |sum, byte| sum << 8 | usize::from(*byte)), 4),
@@ -142,11 +142,11 @@ fn websocket_frame(bytes: &mut Vec<u8>, is_brief: bool) -> Option<Vec<Message>> 
     Some(match first & 0x0f {
         1 if is_brief && is_heartbeat(&payload) => Vec::new(),
         1 => vec![json_or_text(&payload)],
-        2 => vec![Message::Binary(payload.len())],
+        2 => vec![WireMessage::Binary(payload.len())],
         8 => {
             let code = payload.first_chunk().map(|code| u16::from_be_bytes(*code));
             let reason = payload.get(2..).unwrap_or_default();
-            vec![Message::Close { code, reason: String::from_utf8_lossy(reason).into_owned() }]
+            vec![WireMessage::Close { code, reason: String::from_utf8_lossy(reason).into_owned() }]
         }
         _ => Vec::new(), // Pings of the WebSocket itself, which nobody uses.
     })
@@ -157,12 +157,12 @@ pub(crate) fn is_heartbeat(frame: &[u8]) -> bool {
     frame.starts_with(b"{\"type\":\"ping\"") || frame.starts_with(b"{\"type\":\"pong\"")
 }
 
-fn json(bytes: &[u8]) -> Option<Message> {
-    serde_json::from_slice::<Json>(bytes).ok().map(Message::Json)
+fn json(bytes: &[u8]) -> Option<WireMessage> {
+    serde_json::from_slice::<Json>(bytes).ok().map(WireMessage::Json)
 }
 
-fn json_or_text(bytes: &[u8]) -> Message {
-    json(bytes).unwrap_or_else(|| Message::Text(String::from_utf8_lossy(bytes).into_owned()))
+fn json_or_text(bytes: &[u8]) -> WireMessage {
+    json(bytes).unwrap_or_else(|| WireMessage::Text(String::from_utf8_lossy(bytes).into_owned()))
 }
 
 fn find(bytes: &[u8], mark: &[u8]) -> Option<usize> {
@@ -182,26 +182,27 @@ fn take_through(bytes: &mut Vec<u8>, mark: &[u8]) -> Option<Vec<u8>> {
 mod tests {
     use serde_json::json;
 
-    use super::Sniffer;
-    use crate::record::log::Message;
+    use super::MessageParser;
+    use crate::record::log::WireMessage;
 
-    fn fed_byte_by_byte(mut sniffer: Sniffer, bytes: &[u8]) -> Vec<Message> {
+    fn fed_byte_by_byte(mut sniffer: MessageParser, bytes: &[u8]) -> Vec<WireMessage> {
         bytes.iter().flat_map(|byte| sniffer.feed(&[*byte])).collect()
     }
 
     #[test]
     fn messages_are_found_however_the_bytes_are_cut() {
         let posted = b"GET /healthz HTTP/1.1\r\n\r\nPOST /mcp HTTP/1.1\r\nContent-Length: 7\r\n\r\n{\"a\":1}POST /mcp HTTP/1.1\r\ncontent-length: 2\r\n\r\n[]";
-        let got = Message::Get("/healthz".to_owned());
-        let expected = [got, Message::Json(json!({ "a": 1 })), Message::Json(json!([]))];
-        assert_eq!(fed_byte_by_byte(Sniffer::http(), posted), expected);
-        assert_eq!(Sniffer::http().feed(posted), expected);
+        let got = WireMessage::Get("/healthz".to_owned());
+        let expected = [got, WireMessage::Json(json!({ "a": 1 })), WireMessage::Json(json!([]))];
+        assert_eq!(fed_byte_by_byte(MessageParser::http(), posted), expected);
+        assert_eq!(MessageParser::http().feed(posted), expected);
         let streamed = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n9\r\ndata: {}\n\r\nd\r\n:comment\n\ndat\r\n6\r\na: 12\n\r\n0\r\n\r\nHTTP/1.1 403 Forbidden\r\n\r\n";
-        let expected = [Message::Json(json!({})), Message::Json(json!(12)), Message::Status(403)];
-        assert_eq!(fed_byte_by_byte(Sniffer::http(), streamed), expected);
+        let expected =
+            [WireMessage::Json(json!({})), WireMessage::Json(json!(12)), WireMessage::Status(403)];
+        assert_eq!(fed_byte_by_byte(MessageParser::http(), streamed), expected);
         assert_eq!(
-            fed_byte_by_byte(Sniffer::lines(), b"1\n[2]\n3"),
-            [Message::Json(json!(1)), Message::Json(json!([2]))]
+            fed_byte_by_byte(MessageParser::lines(), b"1\n[2]\n3"),
+            [WireMessage::Json(json!(1)), WireMessage::Json(json!([2]))]
         );
     }
 
@@ -213,11 +214,11 @@ mod tests {
         let long = [&[0x81, 126, 0, 130][..], &[b'x'; 130]].concat();
         let bytes = [&upgrade[..], &masked, &long, &[0x82, 1, 0], &closed].concat();
         let expected = [
-            Message::Json(json!({})),
-            Message::Text("x".repeat(130)),
-            Message::Binary(1),
-            Message::Close { code: Some(1001), reason: "bye".to_owned() },
+            WireMessage::Json(json!({})),
+            WireMessage::Text("x".repeat(130)),
+            WireMessage::Binary(1),
+            WireMessage::Close { code: Some(1001), reason: "bye".to_owned() },
         ];
-        assert_eq!(fed_byte_by_byte(Sniffer::http(), &bytes), expected);
+        assert_eq!(fed_byte_by_byte(MessageParser::http(), &bytes), expected);
     }
 }

@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 /// Bytes on their way; a writer that is further ahead waits.
-const ON_THE_WAY_MAX: usize = 16 * 1024;
+const IN_TRANSIT_MAX: usize = 16 * 1024;
 
 /// One direction between two hosts.
 #[derive(Clone)]
@@ -77,7 +77,7 @@ impl Link {
         }
     }
 
-    fn carry(&self, queue: &Arc<Mutex<Queue>>) {
+    fn attach(&self, queue: &Arc<Mutex<Queue>>) {
         let mut state = lock(&self.0);
         state.queues.retain(|queue| queue.strong_count() > 0);
         state.queues.push(Arc::downgrade(queue));
@@ -92,14 +92,14 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 struct Queue {
     link: Link,
     /// With the time at which each arrives; none while it is held. No bytes are the end.
-    parcels: VecDeque<(Option<Instant>, Option<Vec<u8>>)>,
-    on_the_way: usize,
+    packets: VecDeque<(Option<Instant>, Option<Vec<u8>>)>,
+    in_transit: usize,
     /// Something was lost: nothing after it arrives.
     broken: bool,
     /// The writer has said that nothing follows.
     finished: bool,
     /// Nobody reads any more; a writer learns it only from the end of the other direction.
-    deserted: bool,
+    reader_gone: bool,
     /// The reader's host is gone.
     cut: bool,
     reader: Option<Waker>,
@@ -110,16 +110,16 @@ impl Queue {
     fn new(link: Link) -> Arc<Mutex<Self>> {
         let queue = Arc::new(Mutex::new(Self {
             link: link.clone(),
-            parcels: VecDeque::new(),
-            on_the_way: 0,
+            packets: VecDeque::new(),
+            in_transit: 0,
             broken: false,
             finished: false,
-            deserted: false,
+            reader_gone: false,
             cut: false,
             reader: None,
             writer: None,
         }));
-        link.carry(&queue);
+        link.attach(&queue);
         queue
     }
 
@@ -130,11 +130,11 @@ impl Queue {
             return;
         }
         let arrives = Instant::now() + link.latency;
-        let last = self.parcels.back().and_then(|(at, _)| *at); // Nothing overtakes.
+        let last = self.packets.back().and_then(|(at, _)| *at); // Nothing overtakes.
         let at = (!link.held).then(|| last.map_or(arrives, |last| arrives.max(last)));
         drop(link);
-        self.on_the_way += bytes.as_ref().map_or(0, Vec::len);
-        self.parcels.push_back((at, bytes));
+        self.in_transit += bytes.as_ref().map_or(0, Vec::len);
+        self.packets.push_back((at, bytes));
         self.wake_reader();
     }
 
@@ -144,16 +144,16 @@ impl Queue {
         }
     }
 
-    fn desert(&mut self) {
-        self.deserted = true;
-        self.parcels.clear();
-        self.on_the_way = 0;
+    fn close_reader(&mut self) {
+        self.reader_gone = true;
+        self.packets.clear();
+        self.in_transit = 0;
         self.wake_writer();
     }
 
     fn release(&mut self) {
         let now = Instant::now();
-        for (at, _) in &mut self.parcels {
+        for (at, _) in &mut self.packets {
             at.get_or_insert(now);
         }
         self.wake_reader();
@@ -169,7 +169,7 @@ impl Queue {
 }
 
 /// One end of a connection; closed when it is dropped.
-pub(crate) struct End {
+pub(crate) struct ByteStream {
     handle: Handle,
     timer: Option<Pin<Box<Sleep>>>,
 }
@@ -182,11 +182,11 @@ pub(crate) struct Handle {
 }
 
 /// The two ends of a connection: what the first writes goes `there`, what it reads comes `back`.
-pub(crate) fn pair(there: Link, back: Link) -> (End, End) {
+pub(crate) fn pair(there: Link, back: Link) -> (ByteStream, ByteStream) {
     let (there, back) = (Queue::new(there), Queue::new(back));
     let near = Handle { read: back.clone(), written: there.clone() };
     let far = Handle { read: there, written: back };
-    (End { handle: near, timer: None }, End { handle: far, timer: None })
+    (ByteStream { handle: near, timer: None }, ByteStream { handle: far, timer: None })
 }
 
 impl Handle {
@@ -195,29 +195,29 @@ impl Handle {
         lock(&self.written).finish();
         let mut read = lock(&self.read);
         read.cut = true;
-        read.desert();
+        read.close_reader();
         read.wake_reader();
     }
 
     pub(crate) fn is_open(&self) -> bool {
-        !lock(&self.written).finished || !lock(&self.read).deserted
+        !lock(&self.written).finished || !lock(&self.read).reader_gone
     }
 }
 
-impl End {
+impl ByteStream {
     pub(crate) fn handle(&self) -> Handle {
         self.handle.clone()
     }
 }
 
-impl Drop for End {
+impl Drop for ByteStream {
     fn drop(&mut self) {
         lock(&self.handle.written).finish();
-        lock(&self.handle.read).desert();
+        lock(&self.handle.read).close_reader();
     }
 }
 
-impl AsyncRead for End {
+impl AsyncRead for ByteStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -231,16 +231,16 @@ impl AsyncRead for End {
         let now = Instant::now();
         let before = buffer.filled().len();
         while buffer.remaining() > 0
-            && let Some((Some(at), Some(bytes))) = queue.parcels.front_mut()
+            && let Some((Some(at), Some(bytes))) = queue.packets.front_mut()
             && *at <= now
         {
             let count = bytes.len().min(buffer.remaining());
             buffer.put_slice(bytes.get(..count).unwrap_or_default());
             bytes.drain(..count);
             let is_empty = bytes.is_empty();
-            queue.on_the_way -= count;
+            queue.in_transit -= count;
             if is_empty {
-                queue.parcels.pop_front();
+                queue.packets.pop_front();
             }
         }
         if buffer.filled().len() > before {
@@ -248,7 +248,7 @@ impl AsyncRead for End {
             return Poll::Ready(Ok(()));
         }
         queue.reader = Some(context.waker().clone());
-        match queue.parcels.front() {
+        match queue.packets.front() {
             Some((Some(at), None)) if *at <= now => Poll::Ready(Ok(())),
             Some((Some(at), _)) => {
                 let at = *at;
@@ -266,7 +266,7 @@ impl AsyncRead for End {
     }
 }
 
-impl AsyncWrite for End {
+impl AsyncWrite for ByteStream {
     fn poll_write(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -276,10 +276,10 @@ impl AsyncWrite for End {
         if queue.finished {
             return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
         }
-        if queue.deserted {
+        if queue.reader_gone {
             return Poll::Ready(Ok(bytes.len()));
         }
-        let room = ON_THE_WAY_MAX.saturating_sub(queue.on_the_way);
+        let room = IN_TRANSIT_MAX.saturating_sub(queue.in_transit);
         if room == 0 {
             queue.writer = Some(context.waker().clone());
             return Poll::Pending;

@@ -1,4 +1,4 @@
-//! Judged: a core with the model beside it. It sits in the place of the core in a whole server, so that
+//! CheckedCore: a core with the model beside it. It sits in the place of the core in a whole server, so that
 //! the model judges what happens there as it does in random schedules.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -14,7 +14,7 @@ use unity_mcp::mcp::rendering;
 
 use crate::judge::model::{Ask, Millis, Model};
 use crate::judge::seen::Seen;
-use crate::levels::hosts;
+use crate::levels::clock;
 use crate::record::log::Log;
 
 /// Deadlines at one moment before time is said to stand still.
@@ -22,9 +22,9 @@ const ROUNDS_MAX: u32 = 1_000;
 
 /// What was broken, and what was seen; shared by all cores of a simulation.
 #[derive(Clone, Default)]
-pub(crate) struct Verdicts(Arc<Mutex<(Vec<String>, Seen)>>);
+pub(crate) struct Violations(Arc<Mutex<(Vec<String>, Seen)>>);
 
-impl Verdicts {
+impl Violations {
     pub(crate) fn take(&self) -> (Vec<String>, Seen) {
         std::mem::take(&mut *self.lock())
     }
@@ -38,11 +38,11 @@ impl Verdicts {
     }
 }
 
-pub(crate) struct Judged<C> {
+pub(crate) struct CheckedCore<C> {
     core: C,
     /// Gone once something was broken: it knows no way on from there.
     model: Option<Model>,
-    verdicts: Verdicts,
+    violations: Violations,
     /// Where the state that agents can ask for is written down.
     log: Log,
     host: String,
@@ -52,17 +52,17 @@ pub(crate) struct Judged<C> {
 /// What `get_editor_state` says of server and Editor, and why a call would wait.
 type State = (ServerState, Option<EditorState>, Option<Reason>);
 
-impl<C: Core> Judged<C> {
+impl<C: Core> CheckedCore<C> {
     pub(crate) fn new(
         core: C,
         limits: Limits,
         boot: Boot,
-        verdicts: Verdicts,
+        violations: Violations,
         log: Log,
         host: &str,
     ) -> Self {
         let model = Some(Model::new(limits, boot));
-        Self { core, model, verdicts, log, host: host.to_owned(), state: None }
+        Self { core, model, violations, log, host: host.to_owned(), state: None }
     }
 
     fn decide(&mut self, now: Timestamp, event: Event) -> Vec<Effect> {
@@ -73,7 +73,7 @@ impl<C: Core> Judged<C> {
         }
         let handled = catch_unwind(AssertUnwindSafe(|| self.core.handle(now, event)));
         let effects = handled.unwrap_or_else(|panic| {
-            self.verdicts.add(format!("at {millis} ms the core panicked"));
+            self.violations.add(format!("at {millis} ms the core panicked"));
             resume_unwind(panic)
         });
         for effect in &effects {
@@ -88,7 +88,7 @@ impl<C: Core> Judged<C> {
 
     fn judge(&mut self, at: Millis, verdict: impl FnOnce(&mut Model) -> Result<(), String>) {
         if let Some(Err(what)) = self.model.as_mut().map(verdict) {
-            self.verdicts.add(format!("at {at} ms the model objects: {what}"));
+            self.violations.add(format!("at {at} ms the model objects: {what}"));
             self.model = None;
         }
     }
@@ -104,7 +104,7 @@ impl<C: Core> Judged<C> {
             }
             effects.extend(self.decide(now, Event::DeadlineReached));
         }
-        self.verdicts.add(format!("time does not get past {} ms", millis(now)));
+        self.violations.add(format!("time does not get past {} ms", millis(now)));
         self.model = None;
         effects
     }
@@ -144,12 +144,12 @@ impl<C: Core> Judged<C> {
                 rendering::editor_state(report.editor_state),
                 report.waiting_reason.map_or("nothing", rendering::reason),
             );
-            self.log.note(hosts::now(), &self.host, "state", shown);
+            self.log.note(clock::now(), &self.host, "state", shown);
         }
     }
 }
 
-impl<C: Core> Core for Judged<C> {
+impl<C: Core> Core for CheckedCore<C> {
     fn handle(&mut self, now: Timestamp, event: Event) -> Vec<Effect> {
         let mut effects = self.meet_deadlines(now);
         self.tell_model(millis(now), &event);
@@ -175,10 +175,10 @@ impl<C: Core> Core for Judged<C> {
     }
 }
 
-impl<C> Drop for Judged<C> {
+impl<C> Drop for CheckedCore<C> {
     fn drop(&mut self) {
         if let Some(model) = &self.model {
-            self.verdicts.lock().1.add(&model.seen);
+            self.violations.lock().1.add(&model.seen);
         }
     }
 }

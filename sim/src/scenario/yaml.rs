@@ -12,7 +12,7 @@ use super::words::{NetworkWords, Time, UnityWords};
 /// A scenario of unity-mcp: what happens when, and what must come of it.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ScenarioFile {
+pub(super) struct ScenarioYaml {
     /// Why this must hold, in one sentence.
     pub(super) why: String,
     /// Where all chance comes from. 1 if left out.
@@ -36,24 +36,24 @@ pub(super) struct ScenarioFile {
     pub(super) server: BTreeMap<String, Spanned<u64>>,
     /// The Editor.
     #[serde(default)]
-    pub(super) unity: EditorFile,
+    pub(super) unity: EditorYaml,
     /// A second Editor, if there is one.
     #[serde(default)]
-    #[schemars(with = "EditorFile")]
-    pub(super) unity2: Option<EditorFile>,
+    #[schemars(with = "EditorYaml")]
+    pub(super) unity2: Option<EditorYaml>,
     /// Agents by their names. If left out: one, called agent, over HTTP.
     #[serde(default)]
-    #[schemars(with = "BTreeMap<String, AgentFile>")]
-    pub(super) agents: BTreeMap<String, Spanned<AgentFile>>,
-    #[schemars(with = "Vec<StepFile>")]
-    pub(super) steps: Vec<Spanned<StepFile>>,
-    pub(super) expect: ExpectFile,
+    #[schemars(with = "BTreeMap<String, AgentYaml>")]
+    pub(super) agents: BTreeMap<String, Spanned<AgentYaml>>,
+    #[schemars(with = "Vec<StepYaml>")]
+    pub(super) steps: Vec<Spanned<StepYaml>>,
+    pub(super) expect: ExpectYaml,
 }
 
 /// What an Editor is from the start.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct EditorFile {
+pub(super) struct EditorYaml {
     /// When it starts. At once if left out.
     #[serde(default)]
     #[schemars(with = "Time")]
@@ -90,12 +90,12 @@ pub(super) struct EditorFile {
     pub(super) pong: Option<Time>,
     /// What a cancel does to a test run: honour, refuse or ignore.
     #[serde(default)]
-    #[schemars(with = "CancelFile")]
-    pub(super) cancel: Option<CancelFile>,
+    #[schemars(with = "CancelYaml")]
+    pub(super) cancel: Option<CancelYaml>,
     /// Its tests.
     #[serde(default)]
-    #[schemars(with = "TestsFile")]
-    pub(super) tests: Option<TestsFile>,
+    #[schemars(with = "TestsYaml")]
+    pub(super) tests: Option<TestsYaml>,
     /// Gives up a server that says nothing for so long. Never if left out.
     #[serde(default)]
     #[schemars(with = "Time")]
@@ -104,7 +104,7 @@ pub(super) struct EditorFile {
 
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum CancelFile {
+pub(super) enum CancelYaml {
     Honour,
     Refuse,
     Ignore,
@@ -113,7 +113,7 @@ pub(super) enum CancelFile {
 /// So many tests of the same length, of which the first `failing` fail.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct TestsFile {
+pub(super) struct TestsYaml {
     pub(super) count: usize,
     pub(super) takes: Time,
     #[serde(default)]
@@ -122,10 +122,10 @@ pub(super) struct TestsFile {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct AgentFile {
+pub(super) struct AgentYaml {
     /// How it reaches the server: http, stdio (it has started the server and holds its pipes) or
     /// own_server (it has started one of its own, which finds the port taken).
-    pub(super) via: ViaFile,
+    pub(super) via: ViaYaml,
     /// When it begins. At once if left out.
     #[serde(default)]
     #[schemars(with = "Time")]
@@ -133,13 +133,13 @@ pub(super) struct AgentFile {
     /// How it begins: modern (server/discover), tasks (the same, and it knows what a task is) or legacy
     /// (initialize). Modern if left out.
     #[serde(default)]
-    #[schemars(with = "SpeaksFile")]
-    pub(super) speaks: Option<SpeaksFile>,
+    #[schemars(with = "SpeaksYaml")]
+    pub(super) speaks: Option<SpeaksYaml>,
 }
 
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum ViaFile {
+pub(super) enum ViaYaml {
     Http,
     Stdio,
     OwnServer,
@@ -147,7 +147,7 @@ pub(super) enum ViaFile {
 
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum SpeaksFile {
+pub(super) enum SpeaksYaml {
     Modern,
     Tasks,
     Legacy,
@@ -156,7 +156,7 @@ pub(super) enum SpeaksFile {
 /// One thing that is done: exactly one of call, cancel, leave, unity, unity2, network, server.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct StepFile {
+pub(super) struct StepYaml {
     /// When.
     pub(super) at: Time,
     /// An agent calls this tool, or one of the methods tasks/get and tasks/cancel. Needs `as`, and one of `ok`, `error`, `unanswered`.
@@ -185,8 +185,8 @@ pub(super) struct StepFile {
     pub(super) error: Option<String>,
     /// What the failure says about execution.
     #[serde(default)]
-    #[schemars(with = "GuaranteeFile")]
-    pub(super) guarantee: Option<GuaranteeFile>,
+    #[schemars(with = "GuaranteeYaml")]
+    pub(super) guarantee: Option<GuaranteeYaml>,
     /// The call is never answered.
     #[serde(default)]
     pub(super) unanswered: bool,
@@ -219,8 +219,8 @@ pub(super) struct StepFile {
     pub(super) network: Option<NetworkWords>,
     /// The server is asked to stop, is killed, or starts again.
     #[serde(default)]
-    #[schemars(with = "ServerFile")]
-    pub(super) server: Option<ServerFile>,
+    #[schemars(with = "ServerYaml")]
+    pub(super) server: Option<ServerYaml>,
     /// How long the network suffers, or how long the server is away.
     #[serde(default)]
     #[schemars(with = "Time")]
@@ -229,7 +229,7 @@ pub(super) struct StepFile {
 
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum GuaranteeFile {
+pub(super) enum GuaranteeYaml {
     NotExecuted,
     Unknown,
     CompletedError,
@@ -237,7 +237,7 @@ pub(super) enum GuaranteeFile {
 
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum ServerFile {
+pub(super) enum ServerYaml {
     Stop,
     Crash,
     Start,
@@ -246,7 +246,7 @@ pub(super) enum ServerFile {
 /// What must stand in Unity's books in the end.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ExpectFile {
+pub(super) struct ExpectYaml {
     /// All calls that Unity ran, in this order.
     #[serde(default)]
     #[schemars(with = "Vec<String>")]
@@ -259,5 +259,5 @@ pub(super) struct ExpectFile {
 
 /// The JSON Schema of a file, for editors.
 pub fn schema() -> Json {
-    schemars::schema_for!(ScenarioFile).to_value()
+    schemars::schema_for!(ScenarioYaml).to_value()
 }

@@ -1,15 +1,15 @@
-//! Wires: the links between the server and the Editors, and what is on its way.
+//! Links: the links between the server and the Editors, and what is on its way.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::{Millis, millis};
-use crate::levels::hosts::Fault;
+use crate::levels::hosts::LinkFault;
 use crate::scenario::{SERVER, Scenario};
 
 /// What is said over a connection.
 #[derive(Clone, Debug)]
-pub(super) enum Parcel {
+pub(super) enum Packet {
     Text(String),
     Binary(usize),
     Close {
@@ -29,47 +29,53 @@ pub(super) enum Side {
 }
 
 /// The link of one Editor.
-struct Link {
+struct EditorLink {
     latency: Duration,
     lossy_to_server: bool,
     lossy_to_unity: bool,
     held: bool,
 }
 
-pub(super) struct Wires {
+pub(super) struct Links {
     usual: Duration,
-    links: BTreeMap<&'static str, Link>,
+    links: BTreeMap<&'static str, EditorLink>,
     /// With the Editor whose link holds it.
     held: Vec<(&'static str, Held)>,
 }
 
 /// What a link holds back.
 pub(super) enum Held {
-    Parcel { socket: usize, to: Side, parcel: Parcel },
+    Packet { socket: usize, to: Side, packet: Packet },
     Dial { socket: usize },
 }
 
-impl Wires {
+impl Links {
     pub(super) fn new(scenario: &Scenario) -> Self {
         let usual = scenario.latency;
-        let link =
-            || Link { latency: usual, lossy_to_server: false, lossy_to_unity: false, held: false };
+        let link = || EditorLink {
+            latency: usual,
+            lossy_to_server: false,
+            lossy_to_unity: false,
+            held: false,
+        };
         let links = scenario.editors.iter().map(|editor| (editor.name, link())).collect();
         Self { usual, links, held: Vec::new() }
     }
 
-    pub(super) fn change(&mut self, fault: Fault, from: &str, to: &str, suffers: bool) {
+    pub(super) fn change(&mut self, fault: LinkFault, from: &str, to: &str, suffers: bool) {
         let editor = if from == SERVER { to } else { from };
         let Some(link) = self.links.get_mut(editor) else { return };
         match fault {
-            Fault::Partition => {
+            LinkFault::Partition => {
                 link.lossy_to_server = suffers;
                 link.lossy_to_unity = suffers;
             }
-            Fault::Lose if to == SERVER => link.lossy_to_server = suffers,
-            Fault::Lose => link.lossy_to_unity = suffers,
-            Fault::Hold => link.held = suffers,
-            Fault::Latency(latency) => link.latency = if suffers { latency } else { self.usual },
+            LinkFault::Lose if to == SERVER => link.lossy_to_server = suffers,
+            LinkFault::Lose => link.lossy_to_unity = suffers,
+            LinkFault::Hold => link.held = suffers,
+            LinkFault::Latency(latency) => {
+                link.latency = if suffers { latency } else { self.usual }
+            }
         }
     }
 

@@ -1,0 +1,141 @@
+//! RecordedStream: a stream that writes down what passes. It reads the bytes themselves, so it shows what
+//! crossed the wire, whatever the programs at its ends believe.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use crate::levels::closing_order::ClosingOrder;
+use crate::record::log::{Crossing, Log, Wire};
+use crate::record::message_parser::MessageParser;
+use crate::record::trace;
+
+/// Where a tap is and where it writes.
+pub(crate) struct RecordedEnd {
+    pub(crate) host: String,
+    pub(crate) wire: Wire,
+    pub(crate) log: Log,
+    pub(crate) closing_order: ClosingOrder,
+}
+
+pub(crate) struct RecordedStream<S: Send + 'static> {
+    /// There until this is dropped.
+    inner: Option<Inner<S>>,
+}
+
+struct Inner<S> {
+    stream: S,
+    read: MessageParser,
+    written: MessageParser,
+    end_of_wire: RecordedEnd,
+    /// Nobody wants to know what passes here.
+    is_silent: bool,
+    ended: bool,
+}
+
+impl<S: Send + 'static> RecordedStream<S> {
+    /// HTTP, which may become a WebSocket.
+    pub(crate) fn http(stream: S, end_of_wire: RecordedEnd) -> Self {
+        Self::new(stream, MessageParser::http, end_of_wire)
+    }
+
+    /// One JSON text in each line.
+    pub(crate) fn lines(stream: S, end_of_wire: RecordedEnd) -> Self {
+        Self::new(stream, MessageParser::lines, end_of_wire)
+    }
+
+    fn new(stream: S, sniffer: fn() -> MessageParser, end_of_wire: RecordedEnd) -> Self {
+        let is_brief = end_of_wire.log.is_brief;
+        let is_agent =
+            end_of_wire.host != end_of_wire.wire.server && !trace::is_unity(&end_of_wire.host);
+        let (read, written) = (sniffer().brief(is_brief), sniffer().brief(is_brief));
+        let is_silent = is_brief && is_agent;
+        let inner = Inner { stream, read, written, end_of_wire, is_silent, ended: false };
+        inner.note(Crossing::Opened);
+        Self { inner: Some(inner) }
+    }
+}
+
+impl<S: Send + 'static> Drop for RecordedStream<S> {
+    fn drop(&mut self) {
+        if let Some(inner) = self.inner.take() {
+            let order = inner.end_of_wire.closing_order.clone();
+            order.let_go(inner.end_of_wire.wire.clone(), inner);
+        }
+    }
+}
+
+impl<S> Inner<S> {
+    fn note(&self, crossing: Crossing) {
+        if self.is_silent {
+            return;
+        }
+        self.end_of_wire.log.crossing(&self.end_of_wire.host, &self.end_of_wire.wire, crossing);
+    }
+
+    fn end(&mut self) {
+        if !std::mem::replace(&mut self.ended, true) {
+            self.note(Crossing::Ended);
+        }
+    }
+}
+
+impl<S> Drop for Inner<S> {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl<S: AsyncRead + Unpin + Send + 'static> AsyncRead for RecordedStream<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let Some(inner) = &mut self.inner else { return Poll::Ready(Ok(())) };
+        let before = buffer.filled().len();
+        let read = ready!(Pin::new(&mut inner.stream).poll_read(context, buffer));
+        let new = buffer.filled().get(before..).unwrap_or_default();
+        if read.is_err() || (new.is_empty() && buffer.remaining() > 0) {
+            inner.end();
+        }
+        if inner.is_silent {
+            return Poll::Ready(read);
+        }
+        for message in inner.read.feed(new) {
+            inner.note(Crossing::Received(message));
+        }
+        Poll::Ready(read)
+    }
+}
+
+impl<S: AsyncWrite + Unpin + Send + 'static> AsyncWrite for RecordedStream<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let Some(inner) = &mut self.inner else { return Poll::Ready(Ok(0)) };
+        let written = ready!(Pin::new(&mut inner.stream).poll_write(context, bytes));
+        if inner.is_silent {
+            return Poll::Ready(written);
+        }
+        let count = *written.as_ref().unwrap_or(&0);
+        for message in inner.written.feed(bytes.get(..count).unwrap_or_default()) {
+            inner.note(Crossing::Sent(message));
+        }
+        Poll::Ready(written)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let Some(inner) = &mut self.inner else { return Poll::Ready(Ok(())) };
+        Pin::new(&mut inner.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let Some(inner) = &mut self.inner else { return Poll::Ready(Ok(())) };
+        Pin::new(&mut inner.stream).poll_shutdown(context)
+    }
+}
