@@ -13,7 +13,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use commands::swarm::{self, Extent};
-use commands::{canary, figures, scenario, schedules};
+use commands::{canary, figures, scenario};
 use sim::levels::run::Level;
 
 /// Simulations of unity-mcp: scenarios, random plans at three levels, random schedules against the core.
@@ -101,24 +101,6 @@ enum Command {
         #[arg(long, value_enum)]
         run: Option<Level>,
     },
-    /// Run schedules and check every promise of the contract.
-    Model {
-        /// How many schedules.
-        #[arg(long, default_value_t = 100_000)]
-        schedules: u64,
-        /// The first seed; each schedule has the next one.
-        #[arg(long, default_value_t = 0)]
-        from: u64,
-        /// Steps of each schedule.
-        #[arg(long, default_value_t = 100)]
-        steps: usize,
-    },
-    /// Show one schedule, event by event.
-    Replay {
-        seed: u64,
-        #[arg(long, default_value_t = 100)]
-        steps: usize,
-    },
     /// Measure how fast the core is, and how its cost grows.
     Figures,
 }
@@ -138,8 +120,6 @@ fn main() -> ExitCode {
         }
         Command::Canary { from, full } => canary::canary(from, full),
         Command::Plan { seed, run } => swarm::show(seed, run),
-        Command::Model { schedules, from, steps } => schedules::model(schedules, from, steps),
-        Command::Replay { seed, steps } => schedules::replay(seed, steps),
         Command::Figures => figures::print(),
     }
 }

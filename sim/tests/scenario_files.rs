@@ -159,6 +159,18 @@ fn every_trace_belongs_to_a_scenario() {
 }
 
 #[test]
+fn only_the_traces_of_the_handshake_show_the_tools() {
+    for file in files::all().unwrap() {
+        let is_handshake = file.name.starts_with("handshake::");
+        let shows = file.read().unwrap().shows_capabilities;
+        assert_eq!(shows, is_handshake, "{}: `capabilities: true`", file.name);
+        let trace = std::fs::read_to_string(file.path.with_extension("snap")).unwrap();
+        let has_tools = trace.contains(" capability ");
+        assert!(is_handshake || !has_tools, "{} shows a list of tools", file.name);
+    }
+}
+
+#[test]
 fn what_unity_says_reaches_no_terminal_raw() {
     let text = r#"
 why: a test

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use sim::faults::Fault;
-use sim::levels::run::{Level, judge};
+use sim::levels::run::{Level, run_brief};
 use sim::random::plan;
 
 /// A fault must be found by so many plans.
@@ -19,11 +19,11 @@ pub(crate) fn canary(from: u64, with_full: bool) -> ExitCode {
     println!("plans until a planted fault is found, from seed {from}");
     println!("{:>6} {:>6} {:>6}", "core", "shell", if with_full { "full" } else { "" });
     let mut all_found = true;
-    for fault in Fault::faults() {
+    for fault in Fault::all() {
         let core = found_after(Level::Core, fault, from, CORE_MAX);
         let shell = found_after(Level::Shell, fault, from, CORE_MAX);
         let full = with_full.then(|| found_after(Level::Full, fault, from, FULL_MAX)).flatten();
-        all_found &= core.is_some() || shell.is_some() || full.is_some();
+        all_found &= if fault.is_in_streams() { shell.is_some() } else { core.is_some() };
         let shown = |found: &Option<(u64, String)>| {
             found.as_ref().map_or("-".to_owned(), |(count, _)| count.to_string())
         };
@@ -47,7 +47,7 @@ fn found_after(level: Level, fault: Fault, from: u64, max: u64) -> Option<(u64, 
             if seed >= from + max || seed > first.load(Ordering::Relaxed) {
                 return found;
             }
-            let run = judge(level, &plan::draw(seed), fault);
+            let run = run_brief(level, &plan::draw(seed), fault);
             if let Some(what) = run.failures.first() {
                 first.fetch_min(seed, Ordering::Relaxed);
                 found = found.or(Some((seed - from + 1, what.clone())));

@@ -4,15 +4,17 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use coordination::{
-    CallId, ConnectionId, Event, ExecutionCoordinator, Limits, RawCall, Timestamp, ValidCall,
+    Boot, CallId, ConnectionId, Event, ExecutionCoordinator, Limits, RawCall, Timestamp, ValidCall,
     validate,
 };
 use protocol::{EditorState, FromUnity, Json, Map, PluginHello, Pong};
-use sim::random::schedule::Schedule;
-use sim::random::schedule::world::{self, Judge};
+use sim::faults::Fault;
+use sim::judge::coverage::Coverage;
+use sim::levels::run::{Level, run_brief};
+use sim::random::plan;
 
 pub(crate) fn print() -> ExitCode {
-    schedules();
+    plans();
     println!();
     println!("a pong, and the question for the next deadline, in a core that holds");
     growth("waiting calls", &[1, 2, 4, 8, 16, 32], holding_calls, pong);
@@ -23,24 +25,21 @@ pub(crate) fn print() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Schedules of about 200 events, on one core: world, fake Unity, model and all.
-fn schedules() {
+/// Plans at the core level, on one core of the machine: the server's core, the mock, the model and all checks.
+fn plans() {
     let begin = Instant::now();
-    let (mut count, mut events) = (0, 0);
+    let (mut count, mut coverage) = (0, Coverage::default());
     while begin.elapsed().as_secs() < 5 {
         for _ in 0..100 {
+            coverage.add(&run_brief(Level::Core, &plan::draw(count), Fault::None).coverage);
             count += 1;
-            if let Ok(report) =
-                world::run(&Schedule::from_seed(count, 102), Judge::ModelAndBooks, world::genuine)
-            {
-                events += report.events;
-            }
         }
     }
     let elapsed = begin.elapsed().as_secs_f64();
-    println!("{:.0} schedules a second on one core", count as f64 / elapsed);
-    println!("{:.0} events each", events as f64 / count as f64);
-    println!("{:.0} events a second, world and model included", events as f64 / elapsed);
+    let each = |sum: u64| sum as f64 / count as f64;
+    println!("{:.0} plans a second on one core", count as f64 / elapsed);
+    println!("{:.0} events and {:.0} calls each", each(coverage.events), each(coverage.calls));
+    println!("{:.0} events a second with mock and checks", coverage.events as f64 / elapsed);
     let nanos = cost(&mut holding_calls(0), pong);
     println!("{:.0} events a second in the core alone", 1e9 / nanos);
 }
@@ -86,7 +85,9 @@ fn come_and_go(core: &mut ExecutionCoordinator) {
 
 fn connected(state: EditorState) -> ExecutionCoordinator {
     let limits = Limits { queue_max: 1_024, ..Limits::default() };
-    let mut core = world::genuine(&limits);
+    let boot = Boot::new("m");
+    let Some(boot) = boot else { unreachable!("m is a boot") };
+    let mut core = ExecutionCoordinator::new(limits, boot, "1.0.0");
     let now = Timestamp::from_millis(1);
     let on = ConnectionId(1);
     core.handle(now, Event::PortBound);

@@ -4,5 +4,4 @@ pub(crate) mod canary;
 pub(crate) mod figures;
 mod progress;
 pub(crate) mod scenario;
-pub(crate) mod schedules;
 pub(crate) mod swarm;

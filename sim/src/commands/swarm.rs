@@ -7,9 +7,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use sim::faults::Fault;
-use sim::judge::seen::Seen;
-use sim::judge::tally::Tally;
-use sim::levels::run::{Level, Run, judge, run};
+use sim::judge::coverage::Coverage;
+use sim::levels::run::{Level, Run, run, run_brief};
 use sim::random::plan;
 use sim::random::shrink::shrink;
 use sim::scenario::Scenario;
@@ -33,8 +32,7 @@ pub(crate) struct Extent {
 struct Total {
     plans: u64,
     simulated: Duration,
-    seen: Seen,
-    tally: Tally,
+    coverage: Coverage,
     /// The first seed that found something, and what.
     found: Option<(u64, Vec<String>)>,
 }
@@ -43,8 +41,7 @@ impl Total {
     fn add(&mut self, other: Self) {
         self.plans += other.plans;
         self.simulated += other.simulated;
-        self.seen.add(&other.seen);
-        self.tally.add(&other.tally);
+        self.coverage.add(&other.coverage);
         if self.found.is_none() {
             self.found = other.found;
         }
@@ -65,11 +62,10 @@ pub(crate) fn swarm(extent: Extent) -> ExitCode {
             if seed >= extent.from + extent.seeds || end.is_some_and(|end| Instant::now() > end) {
                 break;
             }
-            let run = judge(extent.level, &plan::draw(seed), Fault::None);
+            let run = run_brief(extent.level, &plan::draw(seed), Fault::None);
             total.plans += 1;
             total.simulated += run.simulated;
-            total.seen.add(&run.seen);
-            total.tally.add(&run.tally);
+            total.coverage.add(&run.coverage);
             if !run.failures.is_empty() {
                 total.found = Some((seed, run.failures));
                 is_over.store(true, Ordering::Relaxed);
@@ -97,17 +93,13 @@ pub(crate) fn swarm(extent: Extent) -> ExitCode {
 
 fn report(extent: Extent, total: &Total, took: Duration, cores: usize) -> ExitCode {
     let (level, plans) = (extent.level, total.plans);
-    println!("told to agents and lost with sessions: times (floor)");
-    for (what, count, floor) in total.tally.table(plans) {
+    println!("seen: times (floor)");
+    for (what, count, floor) in total.coverage.table(plans) {
         println!("{count:>12} {:>9}  {what}", format!("({floor})"));
     }
     println!("faults: times, times while a call had no answer (floor)");
-    for (kind, times, busy, floor) in total.tally.fault_table(plans) {
+    for (kind, times, busy, floor) in total.coverage.fault_table(plans) {
         println!("{times:>12} {busy:>12} {:>9}  {kind}", format!("({floor})"));
-    }
-    println!("seen by the model: times");
-    for (what, count) in total.seen.counts() {
-        println!("{count:>12}  {what}");
     }
     let seconds = took.as_secs_f64();
     println!(
@@ -115,15 +107,15 @@ fn report(extent: Extent, total: &Total, took: Duration, cores: usize) -> ExitCo
          {cores} cores, {:.1} plans a second",
         extent.from,
         extent.from + plans.saturating_sub(1),
-        total.tally.calls,
-        total.tally.faults(),
+        total.coverage.calls,
+        total.coverage.faults(),
         total.simulated.as_secs_f64() / 86_400.0,
         plans as f64 / seconds,
     );
     if let Some((seed, found)) = &total.found {
         return show_finding(level, *seed, found);
     }
-    let missing = total.tally.missing(plans);
+    let missing = total.coverage.missing(plans);
     if missing.is_empty() {
         println!("no promise was broken, every floor was met");
         ExitCode::SUCCESS

@@ -7,11 +7,11 @@ use coordination::{
     Answer, Deadline, EditorReport, Effect, ErrorCode, Event, ExecutionCoordinator, Failure,
     Guarantee, Limits, Note, Timestamp, Why,
 };
-use protocol::{EditorState, FromUnity, PluginHello, RequestId, ToUnity};
+use protocol::{
+    EditorState, ExecuteOutcome, ExecuteResult, FromUnity, PluginHello, RequestId, ToUnity,
+};
 
 use coordination::Core;
-
-use crate::random::schedule::fake_unity::{console, result};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CoreFault {
@@ -300,8 +300,10 @@ impl FaultyCore {
         on: coordination::ConnectionId,
         request: RequestId,
     ) -> Vec<Effect> {
-        let outcome = protocol::ExecuteOutcome::Ok(console());
-        self.core.handle(now, Event::UnityFrame { on, frame: Ok(result(request, outcome)) })
+        let console = serde_json::json!({ "entries": [], "count": 0, "truncated": false });
+        let outcome = ExecuteOutcome::Ok(console);
+        let result = FromUnity::Result(ExecuteResult { request_id: request, outcome });
+        self.core.handle(now, Event::UnityFrame { on, frame: Ok(result) })
     }
 }
 

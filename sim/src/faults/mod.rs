@@ -1,12 +1,12 @@
-//! Fault: which server a run has, the genuine one or one with a fault. A fault is planted from outside,
-//! around the core or around the network; the server has no switch for any of them.
+//! Faults that are planted in a server, so that the suite can show that it finds them. A fault is a wrapper around
+//! the core or the network: the server has no switch for any of them.
 //!
-//! A fault of the core is inside of what the model judges. One of the shell is outside: the model sees a core
-//! that is right, and only wires, books and agents can tell.
+//! The model checks what a faulty core does. It cannot see a fault of the shell, because the core is right: only
+//! the wires, the books of Unity and the agents can show one.
 
 #[expect(
     clippy::wildcard_enum_match_arm,
-    reason = "a fault tampers with a few variants and leaves the rest alone"
+    reason = "a fault changes a few variants and passes the rest on"
 )]
 pub mod core;
 pub(crate) mod missed_wakeup;
@@ -16,11 +16,13 @@ use coordination::{
     Boot, Deadline, EditorReport, Effect, Event, ExecutionCoordinator, Limits, Timestamp,
 };
 
-use crate::faults::core::CoreFault;
-use crate::faults::shell::{FaultyShell, ShellFault};
 use crate::judge::checked_core::CheckedCore;
+use crate::programs::broken_adapters::BrokenAdapters;
 use crate::programs::start::{RunContext, VERSION};
+use core::CoreFault;
+use shell::{FaultyShell, ShellFault};
 
+/// The fault of the servers of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     None,
@@ -28,19 +30,18 @@ pub enum Fault {
     Shell(ShellFault),
 }
 
-/// Any core, so that the programs around it are built once.
+/// One type for all cores, so that the programs around them are compiled once.
 pub(crate) struct AnyCore(Box<dyn Core>);
 
 impl Fault {
-    /// Everything that can be wrong.
-    pub fn faults() -> impl Iterator<Item = Self> {
+    pub fn all() -> impl Iterator<Item = Self> {
         let core = CoreFault::ALL.into_iter().map(Self::Core);
         core.chain(ShellFault::ALL.into_iter().map(Self::Shell))
     }
 
     pub fn name(self) -> &'static str {
         match self {
-            Self::None => "nothing",
+            Self::None => "no fault",
             Self::Core(fault) => fault.name(),
             Self::Shell(fault) => fault.name(),
         }
@@ -54,43 +55,46 @@ impl Fault {
         context: &RunContext,
         host: &str,
     ) -> AnyCore {
-        let genuine = || ExecutionCoordinator::new(limits.clone(), boot, VERSION);
+        let genuine = |limits: &Limits| ExecutionCoordinator::new(limits.clone(), boot, VERSION);
         match self {
-            Self::None => AnyCore(Box::new(judged(genuine(), limits, boot, context, host))),
+            Self::None => {
+                AnyCore::new(checked(genuine(limits), limits, boot, context, host), context)
+            }
             Self::Core(fault) => {
-                let planted = fault.plant(limits, |limits| {
-                    ExecutionCoordinator::new(limits.clone(), boot, VERSION)
-                });
-                AnyCore(Box::new(judged(planted, limits, boot, context, host)))
+                let faulty = fault.plant(limits, genuine);
+                AnyCore::new(checked(faulty, limits, boot, context, host), context)
             }
             Self::Shell(fault) => {
-                let core = judged(genuine(), limits, boot, context, host);
-                AnyCore(Box::new(FaultyShell::new(fault, core)))
+                let core = checked(genuine(limits), limits, boot, context, host);
+                AnyCore::new(FaultyShell::new(fault, core), context)
             }
         }
     }
 
-    /// Whether the sockets of the server miss something.
-    pub(crate) fn misses_wakeups(self) -> bool {
-        self == Self::Shell(ShellFault::LoseAWakeUp)
+    /// Whether only a level that has streams can show it.
+    pub fn is_in_streams(self) -> bool {
+        self == Self::Shell(ShellFault::MissAWakeup)
     }
 }
 
-fn judged<C: Core>(
+fn checked<C: Core>(
     core: C,
     limits: &Limits,
     boot: Boot,
     context: &RunContext,
     host: &str,
 ) -> CheckedCore<C> {
-    CheckedCore::new(
-        core,
-        limits.clone(),
-        boot,
-        context.violations.clone(),
-        context.log.clone(),
-        host,
-    )
+    let (violations, log) = (context.violations.clone(), context.log.clone());
+    CheckedCore::new(core, limits.clone(), boot, violations, log, host)
+}
+
+impl AnyCore {
+    fn new(core: impl Core, context: &RunContext) -> Self {
+        if context.breaks.is_empty() {
+            return Self(Box::new(core));
+        }
+        Self(Box::new(BrokenAdapters::new(core, context.breaks.clone())))
+    }
 }
 
 impl Core for AnyCore {

@@ -8,7 +8,7 @@ use protocol::ToUnity;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShellFault {
-    LoseAWakeUp,
+    MissAWakeup,
     SendOnTheOldSocket,
     AnswerTheWrongAgent,
     IgnoreTheOverflow,
@@ -16,7 +16,7 @@ pub enum ShellFault {
 
 impl ShellFault {
     pub const ALL: [Self; 4] = [
-        Self::LoseAWakeUp,
+        Self::MissAWakeup,
         Self::SendOnTheOldSocket,
         Self::AnswerTheWrongAgent,
         Self::IgnoreTheOverflow,
@@ -24,7 +24,7 @@ impl ShellFault {
 
     pub fn name(self) -> &'static str {
         match self {
-            Self::LoseAWakeUp => "a socket is not woken for what has arrived",
+            Self::MissAWakeup => "a socket is not woken for what has arrived",
             Self::SendOnTheOldSocket => {
                 "the first request of a session is sent on the socket before"
             }
@@ -67,7 +67,7 @@ impl<C: Core> FaultyShell<C> {
                 Effect::Reply { call: to, request_id, outcome }
             }
             (
-                ShellFault::LoseAWakeUp
+                ShellFault::MissAWakeup
                 | ShellFault::SendOnTheOldSocket
                 | ShellFault::AnswerTheWrongAgent
                 | ShellFault::IgnoreTheOverflow,

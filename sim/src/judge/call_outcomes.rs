@@ -27,11 +27,6 @@ impl CallOutcomes {
         Ok(())
     }
 
-    /// It came back: not a byte of it was written.
-    pub(crate) fn came_back(&mut self, call: &str) {
-        self.handed.remove(call);
-    }
-
     pub(crate) fn taken_back(&mut self, call: String) {
         self.taken_back.insert(call);
     }
@@ -42,10 +37,6 @@ impl CallOutcomes {
 
     pub(crate) fn is_closed(&self, call: &str) -> bool {
         self.answered.contains(call) || self.taken_back.contains(call)
-    }
-
-    pub(crate) fn closed_count(&self) -> usize {
-        self.answered.union(&self.taken_back).count()
     }
 
     pub(crate) fn answered(&mut self, call: &str) -> Result<(), String> {

@@ -12,8 +12,8 @@ use coordination::{
 use protocol::EditorState;
 use unity_mcp::mcp::rendering;
 
+use crate::judge::coverage::Coverage;
 use crate::judge::model::{Ask, Millis, Model};
-use crate::judge::seen::Seen;
 use crate::levels::clock;
 use crate::record::log::Log;
 
@@ -22,18 +22,18 @@ const ROUNDS_MAX: u32 = 1_000;
 
 /// What was broken, and what was seen; shared by all cores of a simulation.
 #[derive(Clone, Default)]
-pub(crate) struct Violations(Arc<Mutex<(Vec<String>, Seen)>>);
+pub(crate) struct Violations(Arc<Mutex<(Vec<String>, Coverage)>>);
 
 impl Violations {
-    pub(crate) fn take(&self) -> (Vec<String>, Seen) {
+    pub(crate) fn take(&self) -> (Vec<String>, Coverage) {
         std::mem::take(&mut *self.lock())
     }
 
-    fn add(&self, what: String) {
+    pub(crate) fn add(&self, what: String) {
         self.lock().0.push(what);
     }
 
-    fn lock(&self) -> MutexGuard<'_, (Vec<String>, Seen)> {
+    fn lock(&self) -> MutexGuard<'_, (Vec<String>, Coverage)> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -47,6 +47,8 @@ pub(crate) struct CheckedCore<C> {
     log: Log,
     host: String,
     state: Option<State>,
+    /// When the core last met a deadline.
+    met_at: Option<Millis>,
 }
 
 /// What `get_editor_state` says of server and Editor, and why a call would wait.
@@ -62,7 +64,7 @@ impl<C: Core> CheckedCore<C> {
         host: &str,
     ) -> Self {
         let model = Some(Model::new(limits, boot));
-        Self { core, model, violations, log, host: host.to_owned(), state: None }
+        Self { core, model, violations, log, host: host.to_owned(), state: None, met_at: None }
     }
 
     fn decide(&mut self, now: Timestamp, event: Event) -> Vec<Effect> {
@@ -70,6 +72,9 @@ impl<C: Core> CheckedCore<C> {
         let millis = millis(now);
         if by_time && let Some(model) = &mut self.model {
             model.expire(millis);
+        }
+        if let Some(model) = &mut self.model {
+            model.coverage.events += 1;
         }
         let handled = catch_unwind(AssertUnwindSafe(|| self.core.handle(now, event)));
         let effects = handled.unwrap_or_else(|panic| {
@@ -93,20 +98,31 @@ impl<C: Core> CheckedCore<C> {
         }
     }
 
-    /// Whatever was due by now came before the event.
-    fn meet_deadlines(&mut self, now: Timestamp) -> Vec<Effect> {
+    /// What was due by now comes before the event.
+    fn meet_deadlines(&mut self, now: Timestamp, is_deadline: bool) -> Vec<Effect> {
         let mut effects = Vec::new();
+        let mut next = self.next_of_model();
+        if !is_deadline {
+            self.note_moment(millis(now), next);
+        }
         for _ in 0..ROUNDS_MAX {
-            let of_core = self.core.next_deadline().is_some_and(|next| next.at <= now);
-            let of_model = self.model.as_ref().and_then(Model::next_deadline);
-            if !of_core && of_model.is_none_or(|next| next > millis(now)) {
+            let is_due = next.is_some_and(|next| next <= millis(now));
+            if !is_due && self.core.next_deadline().is_none_or(|next| next.at > now) {
                 return effects;
             }
+            if is_due {
+                self.met_at = Some(millis(now));
+            }
             effects.extend(self.decide(now, Event::DeadlineReached));
+            next = self.next_of_model();
         }
         self.violations.add(format!("time does not get past {} ms", millis(now)));
         self.model = None;
         effects
+    }
+
+    fn next_of_model(&self) -> Option<Millis> {
+        self.model.as_ref().and_then(Model::next_deadline)
     }
 
     /// What the model must know before the core decides.
@@ -127,6 +143,20 @@ impl<C: Core> CheckedCore<C> {
             Event::UnityClosed { on, by } => model.on_closed(now, *on, *by),
             Event::StopRequested => model.on_stop(now),
             Event::PortBound | Event::UnityOpened { .. } | Event::DeadlineReached => {}
+        }
+    }
+
+    /// Whether an event comes just before, at or just after a deadline of the contract.
+    fn note_moment(&mut self, now: Millis, next: Option<Millis>) {
+        let Some(model) = &mut self.model else { return };
+        if next == Some(now + 1) {
+            model.coverage.mark("an event 1 ms before a deadline");
+        }
+        if next == Some(now) || self.met_at == Some(now) {
+            model.coverage.mark("an event at a deadline");
+        }
+        if self.met_at.is_some_and(|met| met + 1 == now) {
+            model.coverage.mark("an event 1 ms after a deadline");
         }
     }
 
@@ -151,7 +181,7 @@ impl<C: Core> CheckedCore<C> {
 
 impl<C: Core> Core for CheckedCore<C> {
     fn handle(&mut self, now: Timestamp, event: Event) -> Vec<Effect> {
-        let mut effects = self.meet_deadlines(now);
+        let mut effects = self.meet_deadlines(now, event == Event::DeadlineReached);
         self.tell_model(millis(now), &event);
         effects.extend(self.decide(now, event));
         self.note_state(now);
@@ -162,8 +192,7 @@ impl<C: Core> Core for CheckedCore<C> {
     /// never why.
     fn next_deadline(&self) -> Option<Deadline> {
         let of_core = self.core.next_deadline();
-        let of_model = self.model.as_ref().and_then(Model::next_deadline);
-        let of_model = of_model.map(|at| Deadline {
+        let of_model = self.next_of_model().map(|at| Deadline {
             at: Timestamp::from_millis(at),
             why: Why::ProgressDue(CallId(0)),
         });
@@ -178,7 +207,7 @@ impl<C: Core> Core for CheckedCore<C> {
 impl<C> Drop for CheckedCore<C> {
     fn drop(&mut self) {
         if let Some(model) = &self.model {
-            self.violations.lock().1.add(&model.seen);
+            self.violations.lock().1.add(&model.coverage);
         }
     }
 }

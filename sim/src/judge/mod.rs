@@ -3,12 +3,11 @@
 
 pub(crate) mod call_outcomes;
 pub(crate) mod checked_core;
+pub mod coverage;
 mod drops;
 mod expectations;
 pub(crate) mod model;
 mod promises;
-pub mod seen;
-pub mod tally;
 
 pub(crate) use expectations::expectations;
 pub(crate) use promises::promises;

@@ -10,8 +10,7 @@ use protocol::printable;
 
 use crate::faults::Fault;
 use crate::judge;
-use crate::judge::seen::Seen;
-use crate::judge::tally::Tally;
+use crate::judge::coverage::Coverage;
 use crate::levels::core;
 use crate::levels::hosts::{Hosts, LinkFault};
 use crate::levels::in_memory::InMemoryHosts;
@@ -57,24 +56,22 @@ impl Level {
     }
 }
 
-/// RecordKind a scenario came to.
+/// What a scenario came to.
 pub struct Run {
     pub(crate) records: Vec<Record>,
-    /// RecordKind is not as it should be; empty if all is well.
+    /// What is not as it should be; empty if all is well.
     pub failures: Vec<String>,
     pub simulated: Duration,
-    /// By the model, in all servers.
-    pub seen: Seen,
-    /// By wires, books and diaries.
-    pub tally: Tally,
-    shows_heartbeats: bool,
+    pub coverage: Coverage,
+    /// Types of frames that the trace does not show.
+    hidden: &'static [&'static str],
     lines: OnceCell<Vec<Line>>,
 }
 
 impl Run {
     /// Made when it is asked for: most runs of a swarm are never looked at.
     pub(crate) fn lines(&self) -> &[Line] {
-        self.lines.get_or_init(|| trace::lines(&self.records, self.shows_heartbeats))
+        self.lines.get_or_init(|| trace::lines(&self.records, self.hidden))
     }
 
     pub fn trace(&self) -> String {
@@ -90,7 +87,7 @@ impl Run {
     }
 }
 
-/// RecordKind the hosts manager does at a time.
+/// What the hosts manager does at a time.
 pub(crate) enum ScheduledChange {
     BreakLink { fault: LinkFault, from: String, to: String, words: String },
     RestoreLink { fault: LinkFault, from: String, to: String, words: String },
@@ -104,13 +101,13 @@ pub fn run(level: Level, scenario: &Scenario) -> Run {
 }
 
 /// The same for judges alone: what they do not need is left out, for it takes time.
-pub fn judge(level: Level, scenario: &Scenario, fault: Fault) -> Run {
+pub fn run_brief(level: Level, scenario: &Scenario, fault: Fault) -> Run {
     run_with(level, scenario, fault, Log::brief())
 }
 
 fn run_with(level: Level, scenario: &Scenario, fault: Fault, log: Log) -> Run {
     let begin = std::time::Instant::now();
-    let context = RunContext::new(fault, log);
+    let context = RunContext::new(fault, log, scenario);
     let played = catch_unwind(AssertUnwindSafe(|| {
         let (seed, latency, log) = (scenario.seed, scenario.latency, context.log.clone());
         match level {
@@ -141,10 +138,11 @@ fn run_with(level: Level, scenario: &Scenario, fault: Fault, log: Log) -> Run {
     failures.extend(violations);
     let calls = context.calls.snapshot();
     failures.extend(judge::expectations(scenario, &calls, &books));
-    let (broken, mut tally) = judge::promises(&records, &books);
+    let (broken, mut coverage) = judge::promises(&records, &books, scenario.forges_answers());
+    coverage.add(&seen);
     failures.extend(broken);
     let failures = failures.iter().map(|failure| printable(failure, usize::MAX)).collect();
-    tally.count_faults(scenario, &calls, simulated);
+    coverage.count_faults(scenario, &calls, simulated);
     let mut records = records;
     for (editor, (starts, books)) in &books {
         records.extend(books.executed.iter().map(|execution| {
@@ -159,8 +157,17 @@ fn run_with(level: Level, scenario: &Scenario, fault: Fault, log: Log) -> Run {
         }));
     }
     records.sort_by_key(|record| record.at);
-    let shows_heartbeats = scenario.shows_heartbeats;
-    Run { records, failures, simulated, seen, tally, shows_heartbeats, lines: OnceCell::new() }
+    let hidden = hidden_frames(scenario);
+    Run { records, failures, simulated, coverage, hidden, lines: OnceCell::new() }
+}
+
+fn hidden_frames(scenario: &Scenario) -> &'static [&'static str] {
+    match (scenario.shows_heartbeats, scenario.shows_capabilities) {
+        (true, true) => &[],
+        (true, false) => &["capability"],
+        (false, true) => &["ping", "pong"],
+        (false, false) => &["ping", "pong", "capability"],
+    }
 }
 
 fn play<S: Hosts>(
@@ -226,6 +233,10 @@ pub(crate) fn changes(scenario: &Scenario) -> VecDeque<(Duration, ScheduledChang
                 let text = label.clone();
                 changes.push((step.at, ScheduledChange::Note { actor, kind: "takes back", text }));
             }
+            Action::Break { label } => {
+                let (actor, text) = (SERVER.to_owned(), label.clone());
+                changes.push((step.at, ScheduledChange::Note { actor, kind: "breaks", text }));
+            }
             Action::Leave { agent } => {
                 let (actor, text) = (agent.clone(), String::new());
                 changes.push((step.at, ScheduledChange::Note { actor, kind: "leaves", text }));
@@ -280,7 +291,7 @@ fn apply<S: Hosts>(
 }
 
 impl ScheduledChange {
-    /// RecordKind is told of it.
+    /// What is told of it.
     pub(crate) fn note(&self, now: Duration, context: &RunContext) {
         let (actor, kind, text) = match self {
             Self::BreakLink { words, .. } => (NETWORK, "suffers", words.as_str()),

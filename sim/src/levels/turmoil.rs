@@ -18,7 +18,7 @@ use crate::levels::clock::Clock;
 use crate::levels::closing_order::{ClosesLast, ClosingOrder};
 use crate::levels::hosts::{HostNetwork, Hosts, LinkFault};
 use crate::record::log::{Log, Wire};
-use crate::record::recorded_stream::{RecordedEnd, RecordedStream};
+use crate::record::recorded_stream::{RecordedStream, StreamOrigin};
 
 /// Where a program that speaks over pipes gets them; nobody else's port has this number.
 const PIPES: u16 = 1;
@@ -134,30 +134,30 @@ struct Shared {
 impl HostNetwork for TurmoilNetwork {
     async fn own_pipes(&self) -> io::Result<Stream> {
         let (stream, from) = TcpListener::bind(("0.0.0.0", PIPES)).await?.accept().await?;
-        Ok(RecordedStream::lines(stream, self.recorded_end(self.wire_from(from))))
+        Ok(RecordedStream::lines(stream, self.origin(self.wire_from(from))))
     }
 
     async fn pipes_of(&self, host: &str) -> io::Result<Stream> {
         let stream = TcpStream::connect((host, PIPES)).await?;
         let wire = self.wire_to(host, &stream)?;
-        Ok(RecordedStream::lines(stream, self.recorded_end(wire)))
+        Ok(RecordedStream::lines(stream, self.origin(wire)))
     }
 }
 
 impl TurmoilNetwork {
     fn wire_to(&self, host: &str, stream: &TcpStream) -> io::Result<Wire> {
         let number = stream.local_addr()?.port();
-        Ok(Wire { client: self.host.clone(), server: host.to_owned(), number })
+        Ok(Wire { client: self.host.as_str().into(), server: host.into(), number })
     }
 
     fn wire_from(&self, from: SocketAddr) -> Wire {
         let client = turmoil::reverse_lookup(from.ip()).unwrap_or_default();
-        Wire { client, server: self.host.clone(), number: from.port() }
+        Wire { client: client.into(), server: self.host.as_str().into(), number: from.port() }
     }
 
-    fn recorded_end(&self, wire: Wire) -> RecordedEnd {
-        let (host, log) = (self.host.clone(), self.log.clone());
-        RecordedEnd { host, wire, log, closing_order: self.closing_order() }
+    fn origin(&self, wire: Wire) -> StreamOrigin {
+        let (host, log) = (self.host.as_str().into(), self.log.clone());
+        StreamOrigin { host, wire, log, closing_order: self.closing_order() }
     }
 
     fn closing_order(&self) -> ClosingOrder {
@@ -192,7 +192,7 @@ impl Network for TurmoilNetwork {
         };
         let stream = TcpStream::connect((holder.as_str(), port)).await?;
         let wire = self.wire_to(&holder, &stream)?;
-        Ok(RecordedStream::http(stream, self.recorded_end(wire)))
+        Ok(RecordedStream::http(stream, self.origin(wire)))
     }
 }
 
@@ -212,7 +212,7 @@ impl Listener for TurmoilListener {
 
     async fn accept(&mut self) -> io::Result<Accepted<Stream>> {
         let (stream, from) = self.listener.accept().await?;
-        let place = self.network.recorded_end(self.network.wire_from(from));
+        let place = self.network.origin(self.network.wire_from(from));
         let stream = RecordedStream::http(stream, place);
         Ok(Accepted { stream, same_user: Box::pin(std::future::ready(Some(true))) })
     }

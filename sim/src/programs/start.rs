@@ -21,6 +21,7 @@ use crate::judge::checked_core::Violations;
 use crate::levels::clock;
 use crate::levels::hosts::{HostNetwork, Hosts};
 use crate::programs::agent::{self, AgentScript, AgentStep, CallRecords};
+use crate::programs::broken_adapters::Breaks;
 use crate::record::log::Log;
 use crate::scenario::{Action, Editor, SERVER, Scenario, Via};
 
@@ -40,6 +41,7 @@ pub(crate) struct RunContext {
     pub(crate) stop: Rc<RefCell<CancellationToken>>,
     /// Ends the Editors, so that their books can be read.
     pub(crate) finish: CancellationToken,
+    pub(crate) breaks: Breaks,
     starts: Rc<RefCell<u32>>,
 }
 
@@ -59,8 +61,9 @@ impl EditorBooks {
 }
 
 impl RunContext {
-    pub(crate) fn new(fault: Fault, log: Log) -> Self {
+    pub(crate) fn new(fault: Fault, log: Log, scenario: &Scenario) -> Self {
         Self {
+            breaks: scenario.breaks(),
             fault,
             log,
             violations: Violations::default(),
@@ -128,6 +131,7 @@ fn script_of(scenario: &Scenario, name: &str) -> AgentScript {
             Action::Call(_)
             | Action::Cancel { .. }
             | Action::Leave { .. }
+            | Action::Break { .. }
             | Action::Unity { .. }
             | Action::Network { .. }
             | Action::Server { .. } => return None,
@@ -155,10 +159,10 @@ async fn serve<M: HostNetwork>(
     let mut pipes = None;
     if has_pipes {
         let Ok(stream) = network.own_pipes().await else { return };
-        pipes = Some(split(MissedWakeupStream::new(stream, context.fault.misses_wakeups())));
+        pipes = Some(split(MissedWakeupStream::new(stream, context.fault.is_in_streams())));
     }
     let boot = context.next_boot();
-    let misses_wakeups = context.fault.misses_wakeups();
+    let misses_wakeups = context.fault.is_in_streams();
     let network = MissedWakeups { network, misses_wakeups };
     let listener = network.bind(config.port).await.ok();
     let core = context.fault.core(&config.limits, boot, &context, &host);

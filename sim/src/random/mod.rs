@@ -2,5 +2,4 @@
 
 pub mod plan;
 mod rng;
-pub mod schedule;
 pub mod shrink;

@@ -50,6 +50,7 @@ fn is_needed(step: &Step) -> bool {
         Action::Unity { command, .. } => *command == Command::Behave,
         Action::Cancel { .. }
         | Action::Leave { .. }
+        | Action::Break { .. }
         | Action::Network { .. }
         | Action::Server { .. } => false,
     }

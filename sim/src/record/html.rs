@@ -1,6 +1,7 @@
 //! The picture of a run: one self-contained page with a lane for each program, time to scale.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
 use protocol::Json;
@@ -64,7 +65,7 @@ fn lanes(scenario: &Scenario) -> Vec<String> {
 
 /// Each message with both of its ends; one that never arrived has no second.
 fn messages(run: &Run, scenario: &Scenario) -> Vec<Json> {
-    let mut arrivals: BTreeMap<(Wire, String), VecDeque<Duration>> = BTreeMap::new();
+    let mut arrivals: BTreeMap<(Wire, Arc<str>), VecDeque<Duration>> = BTreeMap::new();
     for record in &run.records {
         if let RecordKind::Crossing { host, wire, crossing: Crossing::Received(_) } = &record.what {
             let arrived = arrivals.entry((wire.clone(), host.clone())).or_default();
@@ -125,7 +126,7 @@ fn body(message: &WireMessage) -> String {
     protocol::printable(&whole.replace('\n', "\u{1}"), 4_000).replace("\\u{1}", "\n")
 }
 
-/// RecordKind the trace says of a message, found by when it passed the server and what it says.
+/// What the trace says of a message, found by when it passed the server and what it says.
 struct Texts<'a>(Vec<&'a Line>);
 
 impl<'a> Texts<'a> {
@@ -151,7 +152,7 @@ impl<'a> Texts<'a> {
     }
 }
 
-/// RecordKind happened beside the wires. States and faults are drawn as bands.
+/// What happened beside the wires. States and faults are drawn as bands.
 fn notes(run: &Run, lanes: &[String]) -> Vec<Json> {
     let note = |line: &Line| {
         let of_lane = line.actor.split('#').next().unwrap_or_default();

@@ -10,8 +10,8 @@ use crate::levels::clock;
 /// One connection between two hosts.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Wire {
-    pub(crate) client: String,
-    pub(crate) server: String,
+    pub(crate) client: Arc<str>,
+    pub(crate) server: Arc<str>,
     /// Tells apart the connections of one client.
     pub(crate) number: u16,
 }
@@ -25,7 +25,7 @@ pub(crate) struct Record {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum RecordKind {
     /// At one end of a wire.
-    Crossing { host: String, wire: Wire, crossing: Crossing },
+    Crossing { host: Arc<str>, wire: Wire, crossing: Crossing },
     /// Something that happened to or at `actor` beside the wires.
     Note { actor: String, kind: &'static str, text: String },
 }
@@ -39,7 +39,7 @@ pub(crate) enum Crossing {
     Ended,
 }
 
-/// RecordKind one end said to the other.
+/// What one end said to the other.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum WireMessage {
     Json(Json),
@@ -69,8 +69,8 @@ impl Log {
         Self { is_brief: true, ..Self::default() }
     }
 
-    pub(crate) fn crossing(&self, host: &str, wire: &Wire, crossing: Crossing) {
-        let what = RecordKind::Crossing { host: host.to_owned(), wire: wire.clone(), crossing };
+    pub(crate) fn crossing(&self, host: &Arc<str>, wire: &Wire, crossing: Crossing) {
+        let what = RecordKind::Crossing { host: host.clone(), wire: wire.clone(), crossing };
         self.add(clock::now(), what);
     }
 

@@ -140,7 +140,7 @@ fn websocket_frame(bytes: &mut Vec<u8>, is_brief: bool) -> Option<Vec<WireMessag
     let payload: Vec<u8> =
         payload.iter().zip(mask.iter().cycle()).map(|(byte, mask)| byte ^ mask).collect();
     Some(match first & 0x0f {
-        1 if is_brief && is_heartbeat(&payload) => Vec::new(),
+        1 if is_brief && !is_checked(&payload) => Vec::new(),
         1 => vec![json_or_text(&payload)],
         2 => vec![WireMessage::Binary(payload.len())],
         8 => {
@@ -152,9 +152,10 @@ fn websocket_frame(bytes: &mut Vec<u8>, is_brief: bool) -> Option<Vec<WireMessag
     })
 }
 
-/// There are many of them, and nobody judges them by their bytes.
-pub(crate) fn is_heartbeat(frame: &[u8]) -> bool {
-    frame.starts_with(b"{\"type\":\"ping\"") || frame.starts_with(b"{\"type\":\"pong\"")
+/// Whether a check reads this frame: the welcome of a session, and everything about a request. Most frames are
+/// heartbeats, tool lists and garbage.
+pub(crate) fn is_checked(frame: &[u8]) -> bool {
+    frame.starts_with(b"{\"type\":\"hello\"") || find(frame, b"\"request_id\"").is_some()
 }
 
 fn json(bytes: &[u8]) -> Option<WireMessage> {

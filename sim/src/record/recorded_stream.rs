@@ -3,6 +3,7 @@
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -13,8 +14,8 @@ use crate::record::message_parser::MessageParser;
 use crate::record::trace;
 
 /// Where a tap is and where it writes.
-pub(crate) struct RecordedEnd {
-    pub(crate) host: String,
+pub(crate) struct StreamOrigin {
+    pub(crate) host: Arc<str>,
     pub(crate) wire: Wire,
     pub(crate) log: Log,
     pub(crate) closing_order: ClosingOrder,
@@ -29,7 +30,7 @@ struct Inner<S> {
     stream: S,
     read: MessageParser,
     written: MessageParser,
-    end_of_wire: RecordedEnd,
+    origin: StreamOrigin,
     /// Nobody wants to know what passes here.
     is_silent: bool,
     ended: bool,
@@ -37,22 +38,21 @@ struct Inner<S> {
 
 impl<S: Send + 'static> RecordedStream<S> {
     /// HTTP, which may become a WebSocket.
-    pub(crate) fn http(stream: S, end_of_wire: RecordedEnd) -> Self {
-        Self::new(stream, MessageParser::http, end_of_wire)
+    pub(crate) fn http(stream: S, origin: StreamOrigin) -> Self {
+        Self::new(stream, MessageParser::http, origin)
     }
 
     /// One JSON text in each line.
-    pub(crate) fn lines(stream: S, end_of_wire: RecordedEnd) -> Self {
-        Self::new(stream, MessageParser::lines, end_of_wire)
+    pub(crate) fn lines(stream: S, origin: StreamOrigin) -> Self {
+        Self::new(stream, MessageParser::lines, origin)
     }
 
-    fn new(stream: S, sniffer: fn() -> MessageParser, end_of_wire: RecordedEnd) -> Self {
-        let is_brief = end_of_wire.log.is_brief;
-        let is_agent =
-            end_of_wire.host != end_of_wire.wire.server && !trace::is_unity(&end_of_wire.host);
+    fn new(stream: S, sniffer: fn() -> MessageParser, origin: StreamOrigin) -> Self {
+        let is_brief = origin.log.is_brief;
+        let is_agent = origin.host != origin.wire.server && !trace::is_unity(&origin.host);
         let (read, written) = (sniffer().brief(is_brief), sniffer().brief(is_brief));
         let is_silent = is_brief && is_agent;
-        let inner = Inner { stream, read, written, end_of_wire, is_silent, ended: false };
+        let inner = Inner { stream, read, written, origin, is_silent, ended: false };
         inner.note(Crossing::Opened);
         Self { inner: Some(inner) }
     }
@@ -61,8 +61,8 @@ impl<S: Send + 'static> RecordedStream<S> {
 impl<S: Send + 'static> Drop for RecordedStream<S> {
     fn drop(&mut self) {
         if let Some(inner) = self.inner.take() {
-            let order = inner.end_of_wire.closing_order.clone();
-            order.let_go(inner.end_of_wire.wire.clone(), inner);
+            let order = inner.origin.closing_order.clone();
+            order.let_go(inner.origin.wire.clone(), inner);
         }
     }
 }
@@ -72,7 +72,7 @@ impl<S> Inner<S> {
         if self.is_silent {
             return;
         }
-        self.end_of_wire.log.crossing(&self.end_of_wire.host, &self.end_of_wire.wire, crossing);
+        self.origin.log.crossing(&self.origin.host, &self.origin.wire, crossing);
     }
 
     fn end(&mut self) {

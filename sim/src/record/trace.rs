@@ -2,6 +2,7 @@
 //! a state that agents can ask for. docs/TESTING.md explains its columns.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use protocol::{Json, printable};
@@ -56,18 +57,18 @@ pub(crate) fn render(lines: &[Line]) -> String {
     lines.iter().map(|line| line.render() + "\n").collect()
 }
 
-/// The server's side of everything, with heartbeats or without.
-pub(crate) fn lines(records: &[Record], heartbeats: bool) -> Vec<Line> {
-    let mut writer = Writer { heartbeats, ..Writer::default() };
+/// The server's side of everything, without the frames of the types in `hidden`.
+pub(crate) fn lines(records: &[Record], hidden: &'static [&'static str]) -> Vec<Line> {
+    let mut writer = Writer { hidden, ..Writer::default() };
     records.iter().filter_map(|record| writer.line(record)).collect()
 }
 
 #[derive(Default)]
 struct Writer {
-    heartbeats: bool,
+    hidden: &'static [&'static str],
     /// Numbers of the plugin's connections, in the order in which they came.
     sockets: BTreeMap<Wire, usize>,
-    counts: BTreeMap<String, usize>,
+    counts: BTreeMap<Arc<str>, usize>,
     /// Requests of agents without an answer, by connection and id.
     open: BTreeMap<(Wire, String), String>,
     /// The calls that progress is reported for, by connection and token.
@@ -103,7 +104,7 @@ impl Writer {
     fn actor(&self, wire: &Wire) -> String {
         match self.sockets.get(wire) {
             Some(number) => format!("{}#{number}", wire.client),
-            None => wire.client.clone(),
+            None => wire.client.to_string(),
         }
     }
 
@@ -125,7 +126,7 @@ impl Writer {
         let (what, fields) = match message {
             WireMessage::Json(frame) => {
                 let what = frame.get("type").and_then(Json::as_str).unwrap_or("(no type)");
-                if !self.heartbeats && matches!(what, "ping" | "pong") {
+                if self.hidden.contains(&what) {
                     return None;
                 }
                 (what.to_owned(), frame_fields(frame))
@@ -237,7 +238,7 @@ impl Writer {
 
 type Said = (Sign, String, String, Option<Json>);
 
-/// RecordKind an answer of the server says.
+/// What an answer of the server says.
 pub(crate) enum Outcome {
     Ok(Json),
     Failed { code: String, guarantee: String, retryable: bool },
@@ -310,7 +311,7 @@ const SHORTER: [(&str, &str); 7] = [
     ("server_version", "server"),
     ("editor_state", "editor"),
 ];
-/// RecordKind every frame has, and what the next release will change in `/healthz`.
+/// What every frame has, and what the next release will change in `/healthz`.
 const OMITTED: [&str; 5] = ["type", "timestamp", "version", "_meta", "resultType"];
 
 fn frame_fields(frame: &Json) -> String {

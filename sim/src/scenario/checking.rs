@@ -79,10 +79,12 @@ impl<'a> Seen<'a> {
                 }
                 Ok(())
             }
-            Action::Cancel { label } if !self.labels.contains(label.as_str()) => {
+            Action::Cancel { label } | Action::Break { label }
+                if !self.labels.contains(label.as_str()) =>
+            {
                 Err(format!("no call before this is called {label}"))
             }
-            Action::Cancel { .. } | Action::Leave { .. } => Ok(()),
+            Action::Cancel { .. } | Action::Break { .. } | Action::Leave { .. } => Ok(()),
             Action::Unity { editor, .. } => {
                 let starts = scenario.editors.iter().find(|other| other.name == *editor);
                 if starts.is_some_and(|editor| editor.starts > step.at) {
@@ -135,6 +137,8 @@ fn can_be_lost(scenario: &Scenario, of: &str) -> bool {
         Action::Cancel { label } => label == of,
         Action::Leave { .. } => true,
         Action::Server { does, .. } => *does != ServerAction::Start,
-        Action::Call(_) | Action::Unity { .. } | Action::Network { .. } => false,
+        Action::Call(_) | Action::Break { .. } | Action::Unity { .. } | Action::Network { .. } => {
+            false
+        }
     })
 }

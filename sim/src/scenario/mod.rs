@@ -17,6 +17,7 @@ use protocol::{Json, Map};
 use unity_mcp::config_loader::Config;
 
 use crate::levels::hosts::LinkFault;
+use crate::programs::broken_adapters::Breaks;
 
 pub use reading::parse;
 pub(crate) use reading::uniform_suite;
@@ -40,6 +41,7 @@ pub struct Scenario {
     pub lasts: Option<Duration>,
     pub latency: Duration,
     pub shows_heartbeats: bool,
+    pub shows_capabilities: bool,
     pub config: Config,
     pub editors: Vec<Editor>,
     pub agents: BTreeMap<String, Agent>,
@@ -108,6 +110,10 @@ pub enum Action {
     },
     Leave {
         agent: String,
+    },
+    /// The server's code that waits for the answer of this call panics.
+    Break {
+        label: String,
     },
     Unity {
         editor: &'static str,
@@ -180,10 +186,39 @@ impl Scenario {
             Action::Call(call) => Some((step.at, call)),
             Action::Cancel { .. }
             | Action::Leave { .. }
+            | Action::Break { .. }
             | Action::Unity { .. }
             | Action::Network { .. }
             | Action::Server { .. } => None,
         })
+    }
+
+    /// Whether Unity says something that could be the answer to a request.
+    pub(crate) fn forges_answers(&self) -> bool {
+        let forges = |step: &Step| match &step.action {
+            Action::Unity { command: Command::Say(text), .. } => text.contains("request_id"),
+            Action::Unity { .. }
+            | Action::Call(_)
+            | Action::Cancel { .. }
+            | Action::Leave { .. }
+            | Action::Break { .. }
+            | Action::Network { .. }
+            | Action::Server { .. } => false,
+        };
+        self.steps.iter().any(forges)
+    }
+
+    pub(crate) fn breaks(&self) -> Breaks {
+        let steps = self.steps.iter().filter_map(|step| match &step.action {
+            Action::Break { label } => Some((step.at, label.clone())),
+            Action::Call(_)
+            | Action::Cancel { .. }
+            | Action::Leave { .. }
+            | Action::Unity { .. }
+            | Action::Network { .. }
+            | Action::Server { .. } => None,
+        });
+        steps.collect()
     }
 
     /// Tells an Editor what it does when.

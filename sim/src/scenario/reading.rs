@@ -96,6 +96,7 @@ impl ScenarioYaml {
             lasts: self.lasts.map(|time| time.0),
             latency: self.latency.map_or(Duration::from_millis(1), |time| time.0),
             shows_heartbeats: self.heartbeats,
+            shows_capabilities: self.capabilities,
             config,
             editors,
             agents,
@@ -212,6 +213,7 @@ impl StepYaml {
         let actions = [
             self.call.is_some(),
             self.cancel.is_some(),
+            self.r#break.is_some(),
             self.leave.is_some(),
             self.unity.is_some(),
             self.unity2.is_some(),
@@ -219,7 +221,7 @@ impl StepYaml {
             self.server.is_some(),
         ];
         if actions.iter().filter(|is_there| **is_there).count() != 1 {
-            let names = "call, cancel, leave, unity, unity2, network, server";
+            let names = "call, cancel, break, leave, unity, unity2, network, server";
             return Err(format!("a step is exactly one of {names}"));
         }
         let takes_time = self.network.is_some() || self.server.is_some();
@@ -242,6 +244,9 @@ impl StepYaml {
         }
         if let Some(label) = &self.cancel {
             return Ok(Action::Cancel { label: label.clone() });
+        }
+        if let Some(label) = &self.r#break {
+            return Ok(Action::Break { label: label.clone() });
         }
         if let Some(agent) = &self.leave {
             known(agent, agents.keys())?;

@@ -31,6 +31,9 @@ impl Scenario {
         if self.shows_heartbeats {
             line("heartbeats", "true".to_owned());
         }
+        if self.shows_capabilities {
+            line("capabilities", "true".to_owned());
+        }
         let settings = server(&self.config);
         if !settings.is_empty() {
             line("server", braces(&settings));
@@ -153,6 +156,7 @@ impl Step {
         match &self.action {
             Action::Call(call) => call.fields(add),
             Action::Cancel { label } => add("cancel", label.clone()),
+            Action::Break { label } => add("break", label.clone()),
             Action::Leave { agent } => add("leave", agent.clone()),
             Action::Unity { editor, words, .. } => add(editor, quoted(words)),
             Action::Network { words, lasts, .. } => {

@@ -30,6 +30,9 @@ pub(super) struct ScenarioYaml {
     /// Whether pings and pongs are in the trace.
     #[serde(default)]
     pub(super) heartbeats: bool,
+    /// Whether the tools that server and Unity tell each other are in the trace.
+    #[serde(default)]
+    pub(super) capabilities: bool,
     /// Settings of the server by the names of its configuration file.
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, u64>")]
@@ -153,7 +156,7 @@ pub(super) enum SpeaksYaml {
     Legacy,
 }
 
-/// One thing that is done: exactly one of call, cancel, leave, unity, unity2, network, server.
+/// One thing that is done: exactly one of call, cancel, break, leave, unity, unity2, network, server.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct StepYaml {
@@ -201,6 +204,10 @@ pub(super) struct StepYaml {
     #[serde(default)]
     #[schemars(with = "String")]
     pub(super) cancel: Option<String>,
+    /// The server's code that waits for the answer of this call panics; the core must answer it.
+    #[serde(default)]
+    #[schemars(with = "String")]
+    pub(super) r#break: Option<String>,
     /// This agent leaves.
     #[serde(default)]
     #[schemars(with = "String")]

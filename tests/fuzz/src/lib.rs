@@ -8,8 +8,9 @@ use hyper::http::request::Parts;
 use hyper::{Method, Request, Uri};
 use protocol::codec::{Message, decode, encode};
 use protocol::{FromUnity, ToUnity};
-use sim::random::schedule::Schedule;
-use sim::random::schedule::world::{self, Judge};
+use sim::faults::Fault;
+use sim::levels::run::{Level, run_brief};
+use sim::random::plan;
 use unity_mcp::http::access::Doorkeeper;
 
 /// A frame is refused, or is a message that says the same when it is written and read again.
@@ -94,14 +95,9 @@ fn head(bytes: &[u8]) -> Option<Parts> {
     Some(head)
 }
 
-/// No sequence of events makes the core break a promise. Eight bytes are a word of a schedule.
+/// No plan makes the core break a promise. Two bytes are one draw of the plan.
 pub fn events(bytes: &[u8]) {
-    let mut words = bytes.chunks(8).map(|chunk| {
-        chunk.iter().fold(0, |word: u64, byte| word.wrapping_shl(8) | u64::from(*byte))
-    });
-    let draw = words.next().unwrap_or_default();
-    let schedule = Schedule { draw, steps: words.collect() };
-    if let Err(broken) = world::run(&schedule, Judge::ModelAndBooks, world::genuine) {
-        panic!("{}\n{}", broken.what, broken.history.join("\n"));
-    }
+    let plan = plan::from_bytes(bytes);
+    let failures = run_brief(Level::Core, &plan, Fault::None).failures;
+    assert!(failures.is_empty(), "{}\n{}", failures.join("\n"), plan.text());
 }

@@ -1,4 +1,4 @@
-//! Trip Unity answers, or what comes back unsent, and what must follow from it.
+//! What Unity answers, or what comes back unsent, and what must follow from it.
 
 use coordination::{ConnectionId, ErrorCode, Guarantee};
 use protocol::{
@@ -40,14 +40,14 @@ impl Model {
             },
             lane @ (Lane::Kept { .. } | Lane::Free) => {
                 if let Lane::Kept { .. } = lane {
-                    self.seen.mark("a late answer freed the lane");
+                    self.coverage.mark("a late answer freed the lane");
                 }
                 let known = self.abandoned.len();
                 self.abandoned.retain(|abandoned| abandoned != request);
                 if let Answer::Accepted(unity) = answer
                     && self.abandoned.len() < known
                 {
-                    self.seen.mark("a late acceptance was cancelled");
+                    self.coverage.mark("a late acceptance was cancelled");
                     self.owe(Owed::Orphan(unity));
                 }
             }
@@ -81,7 +81,7 @@ impl Model {
                 self.owed.retain(|owed| !matches!(owed, Owed::Orphan(orphan) if *orphan == unity));
                 let namesake = (0..self.jobs.len()).find(|job| self.unity_of(*job) == Some(&unity));
                 if let Some(job) = namesake {
-                    self.seen.mark("a name of a job was given again");
+                    self.coverage.mark("a name of a job was given again");
                     self.ending.push((job, JobState::Failed, Some(ErrorCode::JobNotFound)));
                 }
                 if let Some(job) = self.jobs.get_mut(index) {
@@ -121,7 +121,7 @@ impl Model {
                 None
             }
             Answer::Error(error) if error.code == "ERR_JOB_NOT_FOUND" => {
-                self.seen.mark("Unity forgot a job");
+                self.coverage.mark("Unity forgot a job");
                 self.ending.push((job, JobState::Failed, Some(ErrorCode::JobNotFound)));
                 None
             }
@@ -144,12 +144,12 @@ impl Model {
         let Some(index) = job.filter(|job| !self.job_state(*job).is_terminal()) else { return };
         let rejected = match answer {
             Answer::Cancel(CancelStatus::Cancelled) => {
-                self.seen.mark("Unity cancelled at once");
+                self.coverage.mark("Unity cancelled at once");
                 self.ending.push((index, JobState::Cancelled, None));
                 false
             }
             Answer::Cancel(CancelStatus::CancelRequested) => {
-                self.seen.mark("Unity will cancel");
+                self.coverage.mark("Unity will cancel");
                 false
             }
             Answer::Cancel(CancelStatus::Rejected) => true,
@@ -160,7 +160,7 @@ impl Model {
             }
         };
         if rejected && let Some(job) = self.jobs.get_mut(index) {
-            self.seen.mark("Unity refused a cancel");
+            self.coverage.mark("Unity refused a cancel");
             job.cancel_requested = false;
         }
     }
@@ -196,7 +196,7 @@ impl Model {
 
     /// Not a byte of this frame was written.
     pub(crate) fn on_not_sent(&mut self, now: Millis, on: ConnectionId, frame: &ToUnity) {
-        self.seen.mark("a frame came back unsent");
+        self.coverage.mark("a frame came back unsent");
         let request = match frame {
             ToUnity::Execute(frame) => Some(&frame.request_id),
             ToUnity::SubmitJob(frame) => Some(&frame.request_id),
@@ -220,7 +220,7 @@ impl Model {
         self.update_gate(now);
     }
 
-    /// Trip is in the lane goes back to where it was.
+    /// What is in the lane goes back to where it was.
     fn give_back(&mut self) {
         match std::mem::replace(&mut self.lane, Lane::Free) {
             Lane::Busy { what: Trip::Execute(id), .. } => {
@@ -254,7 +254,7 @@ impl Model {
     }
 }
 
-/// Trip an `error` of the plugin means for the one it refuses.
+/// What an `error` of the plugin means for the one it refuses.
 fn meaning(error: &ErrorBody) -> (ErrorCode, Guarantee) {
     let code = ErrorCode::ALL.into_iter().find(|code| code.text() == error.code);
     match code {

@@ -1,4 +1,4 @@
-//! Trip the server does, judged against what it may do now.
+//! What the server does, judged against what it may do now.
 
 use coordination::{ConnectionId, Effect, ErrorCode, JobId, Note, SessionEnd};
 use protocol::{JobState, RequestId, ToUnity};
@@ -13,7 +13,7 @@ impl Model {
         match effect {
             Effect::Reply { call, outcome, .. } => self.check_reply(now, call.0, outcome)?,
             Effect::Progress { call, .. } => {
-                self.seen.mark("progress was reported");
+                self.coverage.mark("progress was reported");
                 if !self.calls.contains_key(&call.0) {
                     return Err(format!("progress for call {}, which is not open", call.0));
                 }
@@ -22,6 +22,7 @@ impl Model {
             Effect::Close { on, .. } => {
                 self.must_close.retain(|other| other != on);
                 self.hellos.remove(&on.0);
+                self.closed.insert(on.0);
                 if self.session == Some(*on) && !self.stopped {
                     return Err(format!("the session on {on:?} was closed without being ended"));
                 }
@@ -30,8 +31,11 @@ impl Model {
                 self.check_session_end(now, *on, *why)?
             }
             Effect::Note(Note::JobChanged { job, state }) => self.check_job(now, *job, *state)?,
+            Effect::Note(Note::AnswerDropped { .. }) => {
+                self.coverage.mark("an answer that nothing waits for");
+            }
             Effect::Note(_) => {}
-            Effect::Stopped => self.seen.mark("the server stopped"),
+            Effect::Stopped => self.coverage.mark("the server stopped"),
         }
         self.update_gate(now);
         Ok(())
@@ -59,7 +63,7 @@ impl Model {
         if !justified {
             return Err(format!("the session was ended without reason: {why:?}"));
         }
-        self.seen.mark(match why {
+        self.coverage.mark(match why {
             SessionEnd::NoPong => "a session ended without pong",
             SessionEnd::Stuck => "a session ended because Unity was stuck",
             SessionEnd::ProbeUnanswered => "a newcomer took over",
@@ -82,7 +86,7 @@ impl Model {
         self.must_adopt = None;
         self.session = Some(on);
         if self.lost_at.take().is_some() {
-            self.seen.mark("reconnected within the window");
+            self.coverage.mark("reconnected within the window");
         }
         self.editor = Editor::Seen(hello.state, now);
         self.seq = seq;
@@ -96,7 +100,7 @@ impl Model {
         let gone = another_editor || differs(&self.named.1, &session);
         self.named = (editor.or(self.named.0.take()), session.or(self.named.1.take()));
         if let Lane::Kept { .. } = self.lane {
-            self.seen.mark("a new session freed the lane");
+            self.coverage.mark("a new session freed the lane");
             self.lane = Lane::Free;
         }
         if gone {
@@ -114,7 +118,7 @@ impl Model {
         for job in 0..self.jobs.len() {
             let life = self.jobs.get(job).map(|job| &job.state);
             if matches!(life, Some(JobLife::Running { .. })) {
-                self.seen.mark("a job was lost with its Editor");
+                self.coverage.mark("a job was lost with its Editor");
                 self.ending.push((job, JobState::Failed, Some(ErrorCode::JobNotFound)));
             }
         }
@@ -292,16 +296,13 @@ impl Model {
     }
 
     fn end_job(&mut self, index: usize, state: JobState, code: Option<ErrorCode>) {
-        self.seen.mark(match state {
+        self.coverage.mark(match state {
             JobState::Succeeded => "a job succeeded",
             JobState::Failed => "a job failed",
             JobState::Timeout => "a job timed out",
             JobState::Cancelled => "a job was cancelled",
             JobState::Queued | JobState::Running => "a job did not end",
         });
-        if let Some(code) = code {
-            self.seen.mark_code(code);
-        }
         let was_owed = self.owed.contains(&Owed::Job(index));
         self.owed.retain(|owed| *owed != Owed::Job(index));
         if let Some(job) = self.jobs.get_mut(index) {
@@ -326,13 +327,13 @@ impl Model {
             && *asked == index
             && let Some(call) = asker.take()
         {
-            self.seen.mark("a job ended while somebody asked about it");
+            self.coverage.mark("a job ended while a call asked about it");
             self.expected.push((call, Expect::Job(index)));
         }
         self.ended.push_back(index);
         if self.ended.len() > self.limits.jobs_kept_max {
             self.ended.pop_front();
-            self.seen.mark("an ended job was forgotten");
+            self.coverage.mark("an ended job was forgotten");
         }
     }
 }

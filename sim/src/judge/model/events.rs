@@ -1,4 +1,4 @@
-//! Trip happens in the world, and what must follow from it.
+//! What happens in the world, and what must follow from it.
 
 use coordination::{CancelAnswer, ClosedBy, ConnectionId, ErrorCode, Guarantee};
 use protocol::{DecodeError, EditorState, FromUnity, JobState, PluginHello};
@@ -80,10 +80,10 @@ impl Model {
         self.line.retain(|queued| queued.who != Who::Call(id));
         self.control.retain(|other| *other != id);
         match call.state {
-            CallState::Lined => self.seen.mark("a lined call was taken back"),
+            CallState::Lined => self.coverage.mark("a queued call was cancelled"),
             CallState::InLane => self.leave_lane(id),
             CallState::Parked { job, .. } => {
-                self.seen.mark("a call that waits for its job was taken back");
+                self.coverage.mark("a call that waits for its job was cancelled");
                 if let Some(job) = self.jobs.get_mut(job) {
                     job.waiter = None;
                 }
@@ -100,7 +100,7 @@ impl Model {
     }
 
     fn leave_lane(&mut self, id: u64) {
-        self.seen.mark("a running call was taken back");
+        self.coverage.mark("a running call was cancelled");
         match &mut self.lane {
             Lane::Busy { what: Trip::Execute(call), request, on, sent, timeout } if *call == id => {
                 let (request, on, sent, timeout) = (request.clone(), *on, *sent, *timeout);
@@ -127,6 +127,11 @@ impl Model {
             CallState::InLane => true,
             CallState::Parked { job, .. } => self.job_state(job) != JobState::Queued,
         };
+        self.coverage.mark(if sent {
+            "an adapter broke after its call was sent"
+        } else {
+            "an adapter broke before its call was sent"
+        });
         self.leave(id, &call);
         // A status call that waits stands nowhere the model could see: it has sent nothing.
         if sent {
@@ -173,7 +178,7 @@ impl Model {
     }
 
     fn too_large(&mut self) {
-        self.seen.mark("a frame was too large");
+        self.coverage.mark("a frame was too large");
         match std::mem::replace(&mut self.lane, Lane::Free) {
             Lane::Busy { what: Trip::Execute(call), .. } => {
                 self.fails(call, ErrorCode::InvalidResponse, Guarantee::Unknown);
@@ -223,12 +228,12 @@ impl Model {
                 self.cancel_unanswered(job);
             }
             Lane::Busy { what: Trip::Execute(_), .. } => {
-                self.seen.mark("lost with a call in Unity")
+                self.coverage.mark("lost with a call in Unity")
             }
             Lane::Busy { what: Trip::Submit(_), .. } => {
-                self.seen.mark("lost with a submission in Unity")
+                self.coverage.mark("lost with a submission in Unity")
             }
-            Lane::Kept { .. } => self.seen.mark("lost with the lane kept"),
+            Lane::Kept { .. } => self.coverage.mark("lost with the lane kept"),
             Lane::Free => {}
         }
     }
@@ -243,7 +248,9 @@ impl Model {
             self.on_session_frame(now, frame);
             self.update_gate(now);
         } else if let Ok(FromUnity::Hello(hello)) = frame {
-            self.on_hello(now, on, hello.clone());
+            if !self.closed.contains(&on.0) {
+                self.on_hello(now, on, hello.clone());
+            }
         } else if let Some(waiting) = self.hellos.get_mut(&on.0) {
             match frame {
                 Ok(FromUnity::EditorStatus(status)) if status.seq > waiting.seq => {
@@ -278,7 +285,7 @@ impl Model {
             Err(_) => self.bad_frames + 1,
         };
         match frame.clone() {
-            Ok(FromUnity::Hello(_)) => self.seen.mark("a second hello"),
+            Ok(FromUnity::Hello(_)) => self.coverage.mark("a second hello"),
             Ok(FromUnity::Capability(offered)) => {
                 self.offered = Some(offered.tools.into_iter().map(|tool| tool.name).collect());
             }
@@ -316,7 +323,7 @@ impl Model {
             {
                 self.on_answer(&request, Answer::Broken);
             }
-            Err(_) => self.seen.mark("garbage"),
+            Err(_) => self.coverage.mark("garbage"),
         }
     }
 
@@ -325,7 +332,7 @@ impl Model {
             self.seq = seq;
             self.observe(now, state);
         } else {
-            self.seen.mark("a stale status");
+            self.coverage.mark("a stale status");
         }
     }
 

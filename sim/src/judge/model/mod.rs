@@ -8,12 +8,12 @@ mod events;
 mod replies;
 mod rules;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use coordination::{Boot, CancelAnswer, ConnectionId, ErrorCode, Guarantee, Limits, Reason};
 use protocol::{EditorState, JobState, Json, PluginHello, RequestId, UnityJobId};
 
-use crate::judge::seen::Seen;
+use crate::judge::coverage::Coverage;
 
 /// Milliseconds since the start of the world.
 pub(crate) type Millis = u64;
@@ -27,6 +27,8 @@ pub(crate) struct Model {
     session: Option<ConnectionId>,
     /// Hellos that were said, by socket.
     hellos: BTreeMap<u64, Hello>,
+    /// Sockets that the server has closed: what they still say does not count.
+    closed: BTreeSet<u64>,
     /// A hello that must be answered in this very step, for there is no session.
     must_adopt: Option<ConnectionId>,
     /// Sessions the server ended: each must be closed in the same step.
@@ -63,10 +65,10 @@ pub(crate) struct Model {
     requests: u64,
     arrivals: u64,
     stopped: bool,
-    pub(crate) seen: Seen,
+    pub(crate) coverage: Coverage,
 }
 
-/// Trip a socket has said before it became the session.
+/// What a socket has said before it became the session.
 #[derive(Clone, Debug)]
 struct Hello {
     hello: PluginHello,
@@ -109,7 +111,7 @@ enum Who {
     Job(usize),
 }
 
-/// Trip an agent asked for.
+/// What an agent asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Ask {
     Console,
@@ -172,7 +174,7 @@ enum Owed {
 #[derive(Clone, Debug, PartialEq)]
 enum Expect {
     Fails(ErrorCode, Guarantee),
-    /// Trip Unity gave, unchanged.
+    /// What Unity gave, unchanged.
     Console(Json),
     Accepted(usize),
     Job(usize),
@@ -186,6 +188,7 @@ impl Model {
             boot: boot.to_string(),
             session: None,
             hellos: BTreeMap::new(),
+            closed: BTreeSet::new(),
             must_adopt: None,
             must_close: Vec::new(),
             named: (None, None),
@@ -213,7 +216,7 @@ impl Model {
             requests: 0,
             arrivals: 0,
             stopped: false,
-            seen: Seen::default(),
+            coverage: Coverage::default(),
         }
     }
 

@@ -1,7 +1,7 @@
-//! Trip agents are told, judged against what is true.
+//! What agents are told, judged against what is true.
 
-use coordination::{Answer, CancelAnswer, CancelView, ErrorCode, Failure, Guarantee, Outcome};
-use protocol::{JobState, Json};
+use coordination::{Answer, CancelAnswer, ErrorCode, Failure, Guarantee, Outcome};
+use protocol::JobState;
 
 use super::{Ask, Call, CallState, Checked, Expect, JobLife, Lane, Millis, Model, Who};
 
@@ -10,10 +10,6 @@ impl Model {
         let Some(call) = self.calls.get(&id).cloned() else {
             return Err(format!("call {id} was answered though it is not open"));
         };
-        if let Err(failure) = outcome {
-            self.seen.mark_code(failure.code);
-            self.seen.mark_guarantee(failure.guarantee);
-        }
         let expected = self.expected.iter().position(|(call, _)| *call == id);
         let verdict = match expected.map(|index| self.expected.remove(index)) {
             Some((_, expect)) => self.compare(&expect, outcome),
@@ -38,7 +34,6 @@ impl Model {
             }
             (Expect::Job(job), Ok(Answer::Job(_))) => return self.check_report(*job, outcome),
             (Expect::Cancel(job, status), Ok(Answer::Cancel { job: id, status: told })) => {
-                self.seen.mark_cancel(*told);
                 id.to_string() == format!("job-{}-{}", self.boot, job + 1) && told == status
             }
             (
@@ -62,9 +57,6 @@ impl Model {
             Some(JobLife::Ended(_, code)) => *code,
             Some(JobLife::Queued | JobLife::Submitting | JobLife::Running { .. }) | None => None,
         };
-        if let Some(CancelView::Rejected(failure)) = &report.cancel {
-            self.seen.mark_code(failure.code);
-        }
         let told = report.error.as_ref().map(|failure| failure.code);
         if report.state == self.job_state(job) && told == code {
             return Ok(());
@@ -138,7 +130,6 @@ impl Model {
             }
             (None, Err(failure)) => failure.code == ErrorCode::JobNotFound,
             (Some(job), Ok(Answer::Cancel { status, .. })) => {
-                self.seen.mark_cancel(*status);
                 let state = self.job_state(job);
                 match status {
                     CancelAnswer::Cancelled => self.withdrawn.take() == Some(job),

@@ -1,4 +1,4 @@
-//! Trip time does, and what must hold when a step is over.
+//! What time does, and what must hold when a step is over.
 
 use coordination::{ErrorCode, Guarantee, Reason};
 use protocol::{EditorState, JobState};
@@ -123,10 +123,10 @@ impl Model {
                 self.trip_over();
             } else if self.outlived_at().is_some_and(|at| at <= now) {
                 self.lane = Lane::Free;
-                self.seen.mark("a request of an earlier session had its time");
+                self.coverage.mark("a request of an earlier session had its time");
             } else if self.memory_over_at().is_some_and(|at| at <= now) {
                 self.editor = Editor::Unknown;
-                self.seen.mark("a remembered compile was forgotten");
+                self.coverage.mark("a remembered compile was forgotten");
             } else if self.window_over_at().is_some_and(|at| at <= now) {
                 self.window_over();
             } else {
@@ -141,7 +141,7 @@ impl Model {
             Reason::Disconnected | Reason::Unresponsive => ErrorCode::EditorNotReady,
             Reason::Compiling | Reason::Reloading => ErrorCode::CompileTimeout,
         };
-        self.seen.mark(match reason {
+        self.coverage.mark(match reason {
             Reason::Disconnected => "waited too long for an Editor",
             Reason::Unresponsive => "waited too long behind an overdue request",
             Reason::Compiling => "waited too long for a compile",
@@ -165,18 +165,18 @@ impl Model {
         match what {
             Trip::Execute(call) => self.fails(call, ErrorCode::RequestTimeout, Guarantee::Unknown),
             Trip::Submit(job) => {
-                self.seen.mark("a submission timed out");
+                self.coverage.mark("a submission timed out");
                 self.abandoned.push(request);
                 self.ending.push((job, JobState::Failed, Some(ErrorCode::RequestTimeout)));
             }
             Trip::Status(_, asker) => {
-                self.seen.mark("a question timed out");
+                self.coverage.mark("a question timed out");
                 if let Some(call) = asker {
                     self.fails(call, ErrorCode::RequestTimeout, Guarantee::Unknown);
                 }
             }
             Trip::Cancel(job) => {
-                self.seen.mark("a cancel was not answered");
+                self.coverage.mark("a cancel was not answered");
                 self.cancel_unanswered(job);
             }
         }
@@ -184,7 +184,7 @@ impl Model {
 
     fn window_over(&mut self) {
         self.lost_at = None;
-        self.seen.mark("a reconnect window closed");
+        self.coverage.mark("a reconnect window closed");
         self.give_up_trip(ErrorCode::ReconnectTimeout);
         for job in 0..self.jobs.len() {
             if let Some(Job { state: JobLife::Running { unity, .. }, .. }) = self.jobs.get(job) {
@@ -196,7 +196,7 @@ impl Model {
         }
     }
 
-    /// Trip Unity was sent and will not answer.
+    /// What Unity was sent and will not answer.
     pub(super) fn give_up_trip(&mut self, code: ErrorCode) {
         match std::mem::replace(&mut self.lane, Lane::Free) {
             Lane::Busy { what: Trip::Execute(call), .. } => {
@@ -387,7 +387,7 @@ impl Model {
                     return Err(format!("job {} is over its limit without Unity", index + 1));
                 }
                 None => {
-                    self.seen.mark("a job was asked about at its limit");
+                    self.coverage.mark("a job was asked about at its limit");
                     *last_question = Some(now);
                 }
                 Some(granted) if now >= *granted + 5_000 => {

@@ -71,7 +71,7 @@ impl PromiseChecker {
         let Some(label) = request.label else { return };
         if for_unity {
             let when = if self.outcomes.was_handed(&label) { "after" } else { "before" };
-            self.tally.count("taken back ", &format!("{when} it was sent"));
+            self.coverage.count("cancelled ", &format!("{when} it was sent"));
         }
         self.taken_back_at.insert(label.clone(), at);
         self.outcomes.taken_back(label);
@@ -100,8 +100,8 @@ impl PromiseChecker {
             Outcome::Ok(result) if kind == Kind::Console => self.on_console(&label, &result),
             Outcome::Ok(result) => self.on_result((kind == Kind::Tests).then_some(label), &result),
             Outcome::Failed { code, guarantee, retryable } => {
-                self.tally.count("told ", code.rsplit(' ').next().unwrap_or_default());
-                self.tally.count("told ", &guarantee);
+                self.coverage.count("told ", code.rsplit(' ').next().unwrap_or_default());
+                self.coverage.count("told ", &guarantee);
                 let may_repeat = matches!(kind, Kind::Console | Kind::State);
                 if retryable && guarantee != "not_executed" && !may_repeat {
                     return Err(format!("{label} may have run, and is said to be repeatable"));
@@ -113,7 +113,7 @@ impl PromiseChecker {
 
     /// What an agent is told that Unity gave is what Unity gave, for this very call.
     fn on_console(&mut self, label: &str, answer: &Json) -> Result<(), String> {
-        self.tally.count("told ", "completed");
+        self.coverage.count("told ", "completed");
         if !self.ran.iter().any(|ran| ran == label) {
             return Err(format!("{label} was answered, but never ran"));
         }
@@ -140,11 +140,11 @@ impl PromiseChecker {
         for (group, name) in [("cancel_job: ", "status"), ("a job shows cancel: ", "cancel")] {
             let value = text(result, name);
             if !value.is_empty() {
-                self.tally.count(group, &value);
+                self.coverage.count(group, &value);
             }
         }
         let cancel_error = result.pointer("/cancel_error/code").and_then(Json::as_str);
-        cancel_error.into_iter().for_each(|code| self.tally.count("told ", code));
+        cancel_error.into_iter().for_each(|code| self.coverage.count("told ", code));
         self.jobs.extend(starter.map(|label| (job.clone(), label)));
         let label = self.jobs.get(&job).cloned();
         if !matches!(state.as_str(), "succeeded" | "failed" | "timeout" | "cancelled") {
@@ -153,7 +153,7 @@ impl PromiseChecker {
         let of_error = |pointer: &str| result.pointer(pointer).and_then(Json::as_str);
         let code = of_error("/error/code").unwrap_or_default();
         if !code.is_empty() {
-            self.tally.count("told ", code);
+            self.coverage.count("told ", code);
         }
         self.outcomes.job_ended(job, format!("{state} {code}"))?;
         // Another may hear of the end of a job before its starter, which waits for it, is answered.
@@ -167,7 +167,11 @@ impl PromiseChecker {
         let ran = self.ran.iter().any(|ran| ran == label);
         let guarantee = match guarantee {
             "not_executed" => Guarantee::NotExecuted,
-            "unknown" => Guarantee::Unknown,
+            "unknown" => {
+                let ran = if ran { " and it ran" } else { " and it did not run" };
+                self.coverage.count("told unknown", ran);
+                Guarantee::Unknown
+            }
             "completed_error" => Guarantee::CompletedError,
             _ => return Err(format!("{label} failed without a guarantee")),
         };

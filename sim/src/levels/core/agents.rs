@@ -28,6 +28,7 @@ impl CoreLevel<'_> {
             Action::Call(call) => Some(call),
             Action::Cancel { .. }
             | Action::Leave { .. }
+            | Action::Break { .. }
             | Action::Unity { .. }
             | Action::Network { .. }
             | Action::Server { .. } => None,
@@ -55,7 +56,7 @@ impl CoreLevel<'_> {
         }
         let has_own_wire = self.via(&agent) == Via::Http;
         let number = if has_own_wire { self.next_connection() } else { 0 };
-        let wire = Wire { client: agent.clone(), server: SERVER.to_owned(), number };
+        let wire = Wire { client: agent.as_str().into(), server: SERVER.into(), number };
         let id = step as u64;
         let params = json!({ "name": tool, "arguments": arguments });
         let call = validate(RawCall { tool, arguments });
@@ -91,10 +92,15 @@ impl CoreLevel<'_> {
     }
 
     pub(super) fn on_reply(&mut self, call: CallId, outcome: Outcome) {
-        if let Some(open_call) = self.calls.remove(&call) {
-            let answer = answer(&open_call, outcome);
-            self.answer(&open_call, answer);
-        }
+        let Some(open_call) = self.calls.remove(&call) else {
+            // A shell would drop it, so that no wire shows it.
+            return self
+                .context
+                .violations
+                .add(format!("call {} was answered after its end", call.0));
+        };
+        let answer = answer(&open_call, outcome);
+        self.answer(&open_call, answer);
     }
 
     fn answer(&mut self, open_call: &OpenCall, answer: Json) {
@@ -158,7 +164,7 @@ impl CoreLevel<'_> {
     }
 
     fn note_agent(&self, wire: &Wire, crossing: Crossing) {
-        self.context.log.crossing(SERVER, wire, crossing);
+        self.context.log.crossing(&wire.server, wire, crossing);
     }
 }
 

@@ -12,8 +12,7 @@ mod sockets;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use coordination::Core;
-use coordination::{CallId, Effect, Event, Timestamp};
+use coordination::{CallId, ClosedBy, Effect, Event, Timestamp};
 use mock_unity::{Input, MockEditor, Output};
 
 use crate::faults::AnyCore;
@@ -79,6 +78,11 @@ enum TimedEvent {
     DialFails {
         socket: usize,
     },
+    /// The core learns that a socket is closed.
+    Told {
+        socket: usize,
+        by: ClosedBy,
+    },
     /// A socket that was told to close had its time.
     CloseOver {
         socket: usize,
@@ -99,6 +103,7 @@ pub(crate) fn fits(scenario: &Scenario) -> Result<(), String> {
         Action::Call(_)
         | Action::Cancel { .. }
         | Action::Leave { .. }
+        | Action::Break { .. }
         | Action::Unity { .. }
         | Action::Server { .. } => false,
     });
@@ -156,7 +161,10 @@ impl CoreLevel<'_> {
                 Action::Call(_) => self.schedule(at, TimedEvent::Call(index)),
                 Action::Cancel { label } => self.schedule(at, TimedEvent::TakesBack(label.clone())),
                 Action::Leave { agent } => self.schedule(at, TimedEvent::Leaves(agent.clone())),
-                Action::Unity { .. } | Action::Network { .. } | Action::Server { .. } => {}
+                Action::Break { .. }
+                | Action::Unity { .. }
+                | Action::Network { .. }
+                | Action::Server { .. } => {}
             }
         }
         self.start_server();
@@ -233,6 +241,9 @@ impl CoreLevel<'_> {
             }
             TimedEvent::Reaches { socket } => self.on_upgrade(socket),
             TimedEvent::DialFails { socket } => self.on_dial_failed(socket),
+            TimedEvent::Told { socket, by } => {
+                self.handle(Event::UnityClosed { on: sockets::connection(socket), by });
+            }
             TimedEvent::CloseOver { socket } => self.end_at_server(socket),
         }
     }

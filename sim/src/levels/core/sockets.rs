@@ -43,7 +43,7 @@ impl CoreLevel<'_> {
     fn note(&self, socket: usize, at: Side, crossing: Crossing) {
         let Some(socket) = self.sockets.get(socket) else { return };
         let host = match at {
-            Side::Server => SERVER,
+            Side::Server => &socket.wire.server,
             Side::Unity => &socket.wire.client,
         };
         self.context.log.crossing(host, &socket.wire, crossing);
@@ -70,8 +70,7 @@ impl CoreLevel<'_> {
         let socket = self.sockets.len();
         host.socket = Some(socket);
         self.connections = self.connections.wrapping_add(1);
-        let wire =
-            Wire { client: name.to_owned(), server: SERVER.to_owned(), number: self.connections };
+        let wire = Wire { client: name.into(), server: SERVER.into(), number: self.connections };
         self.sockets.push(Socket {
             editor,
             wire,
@@ -183,7 +182,7 @@ impl CoreLevel<'_> {
     }
 
     fn is_recorded(&self, text: &str) -> bool {
-        !(self.context.log.is_brief && message_parser::is_heartbeat(text.as_bytes()))
+        !self.context.log.is_brief || message_parser::is_checked(text.as_bytes())
     }
 
     /// The peer has broken the rules of WebSocket.
@@ -194,9 +193,7 @@ impl CoreLevel<'_> {
         if let Some(known) = self.sockets.get_mut(socket) {
             known.server = SocketState::Closed;
         }
-        self.note(socket, Side::Server, Crossing::Ended);
-        self.handle(Event::UnityClosed { on: connection(socket), by });
-        self.post(socket, Side::Unity, Packet::End);
+        self.closed_at_server(socket, by);
     }
 
     /// A frame of the core; given back if the socket is not there to take it.
@@ -233,9 +230,14 @@ impl CoreLevel<'_> {
             }
             Some(_) | None => return,
         }
+        self.closed_at_server(socket, ClosedBy::Anyone);
+    }
+
+    /// The socket tells the event loop a little later. Until then it gives back what is sent to it.
+    fn closed_at_server(&mut self, socket: usize, by: ClosedBy) {
         self.note(socket, Side::Server, Crossing::Ended);
         self.post(socket, Side::Unity, Packet::End);
-        self.handle(Event::UnityClosed { on: connection(socket), by: ClosedBy::Anyone });
+        self.schedule(self.now + 1, TimedEvent::Told { socket, by });
     }
 
     // At Unity.
@@ -312,7 +314,7 @@ impl CoreLevel<'_> {
     }
 }
 
-fn connection(socket: usize) -> ConnectionId {
+pub(super) fn connection(socket: usize) -> ConnectionId {
     ConnectionId(socket as u64)
 }
 

@@ -25,7 +25,7 @@ use crate::levels::clock::Clock;
 use crate::levels::closing_order::ClosingOrder;
 use crate::levels::hosts::{HostNetwork, Hosts, LinkFault};
 use crate::record::log::{Log, Wire};
-use crate::record::recorded_stream::{RecordedEnd, RecordedStream};
+use crate::record::recorded_stream::{RecordedStream, StreamOrigin};
 use byte_queue::{ByteStream, Handle, Link, pair};
 
 /// How much time passes at most until somebody looks again whether all is done.
@@ -187,9 +187,9 @@ impl InMemoryNetwork {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn recorded_end(&self, wire: Wire) -> RecordedEnd {
-        let (host, log) = (self.host.clone(), self.log.clone());
-        RecordedEnd { host, wire, log, closing_order: ClosingOrder::default() }
+    fn origin(&self, wire: Wire) -> StreamOrigin {
+        let (host, log) = (self.host.as_str().into(), self.log.clone());
+        StreamOrigin { host, wire, log, closing_order: ClosingOrder::default() }
     }
 
     /// To whoever listens there; a connection is made in one way there and one way back.
@@ -217,7 +217,7 @@ impl InMemoryNetwork {
             shared.ends.push((host.to_owned(), far.handle()));
             shared.connections
         };
-        let wire = Wire { client: self.host.clone(), server: host.to_owned(), number };
+        let wire = Wire { client: self.host.as_str().into(), server: host.into(), number };
         door.send((far, wire.clone())).map_err(|_| refused())?;
         sleep(back.latency()).await;
         Ok((near, wire))
@@ -229,14 +229,14 @@ impl HostNetwork for InMemoryNetwork {
         let (sender, mut arrivals) = mpsc::unbounded_channel();
         self.shared().pipes.insert(self.host.clone(), sender);
         let (end, wire) = next(&mut arrivals).await;
-        Ok(RecordedStream::lines(end, self.recorded_end(wire)))
+        Ok(RecordedStream::lines(end, self.origin(wire)))
     }
 
     async fn pipes_of(&self, host: &str) -> io::Result<Stream> {
         let door = self.shared().pipes.get(host).cloned();
         let door = door.ok_or_else(|| io::Error::from(io::ErrorKind::ConnectionRefused))?;
         let (end, wire) = self.dial(host, door).await?;
-        Ok(RecordedStream::lines(end, self.recorded_end(wire)))
+        Ok(RecordedStream::lines(end, self.origin(wire)))
     }
 }
 
@@ -261,7 +261,7 @@ impl Network for InMemoryNetwork {
             return Err(io::ErrorKind::ConnectionRefused.into());
         };
         let (end, wire) = self.dial(&host, door).await?;
-        Ok(RecordedStream::http(end, self.recorded_end(wire)))
+        Ok(RecordedStream::http(end, self.origin(wire)))
     }
 }
 
@@ -289,7 +289,7 @@ impl Listener for InMemoryListener {
 
     async fn accept(&mut self) -> io::Result<Accepted<Stream>> {
         let (end, wire) = next(&mut self.arrivals).await;
-        let stream = RecordedStream::http(end, self.network.recorded_end(wire));
+        let stream = RecordedStream::http(end, self.network.origin(wire));
         Ok(Accepted { stream, same_user: Box::pin(std::future::ready(Some(true))) })
     }
 }

@@ -1,8 +1,8 @@
-//! A plan: a random scenario, drawn from a seed. It is a scenario like any other, so that every level can
-//! run it and one that finds something can be committed as it is.
+//! A plan: a random scenario, drawn from a seed. It is a scenario like any other: every level can run it, and one
+//! that finds something can be committed as it is.
 //!
-//! First faults, then healing: whatever misbehaves stops, and at the end a fresh call must succeed. Each
-//! seed draws its own mixture, so that some plans have nothing but drops and some no compile at all.
+//! Faults come first. Then every misbehaviour ends, and in the end a new call must succeed. Each seed draws its own
+//! mixture: some plans have only drops, some have no compile.
 
 mod steps;
 
@@ -18,10 +18,10 @@ use steps::{KINDS, Kind, Steps};
 
 /// Faults begin before this, in milliseconds.
 const FAULTS_MS: u64 = 8_000;
-/// From here on all is well.
+/// All faults have ended by then.
 const HEALED_MS: u64 = 12_000;
-/// By then everybody has found each other again, whatever came before: no request in a plan has more
-/// than four seconds, and no grace more than six.
+/// By then Unity has reconnected, whatever came before: no request in a plan has more than four seconds, and no
+/// grace more than six.
 const PROBE_MS: u64 = 25_000;
 /// How long an Editor waits for a server that says nothing.
 const IDLE: Duration = Duration::from_secs(7);
@@ -31,25 +31,36 @@ pub const PROBE: &str = "probe";
 
 /// The plan of a seed.
 pub fn draw(seed: u64) -> Scenario {
-    let mut rng = Rng::new(seed);
+    draw_from(Rng::Seed(seed), format!("drawn from seed {seed}"))
+}
+
+/// The plan of a fuzzer: two bytes for each draw, which is enough for every choice.
+pub fn from_bytes(bytes: &[u8]) -> Scenario {
+    let word = |pair: &[u8]| pair.iter().fold(0, |word, byte| (word << 8) | u64::from(*byte));
+    let words: Vec<u64> = bytes.chunks(2).map(word).collect();
+    draw_from(Rng::Words(words.into_iter()), "drawn by a fuzzer".to_owned())
+}
+
+fn draw_from(mut rng: Rng, why: String) -> Scenario {
     let config = draw_config(&mut rng);
     let editors = draw_editors(&mut rng, &config);
     let has_stdio = rng.one_in(2);
     let agents = draw_agents(&mut rng, has_stdio);
     let latency = rng.pick(&[1, 1, 1, 3, 20]);
     let weights = KINDS.map(|kind| (kind, draw_weight(&mut rng, kind)));
-    let mut steps = Steps::new(&agents, has_stdio);
-    for _ in 0..rng.between(4, 30) {
-        let at = rng.between(200, FAULTS_MS);
+    let mut steps = Steps::new(&agents, has_stdio, latency, &config.limits);
+    for _ in 0..rng.between(4, 26) {
+        let at = steps.draw_time(&mut rng);
         let kind = draw_kind(&mut rng, &weights);
         steps.add(at, kind, &mut rng);
     }
     let mut scenario = Scenario {
-        why: format!("drawn from seed {seed}"),
+        why,
         seed: 1,
         lasts: None,
         latency: Duration::from_millis(latency),
         shows_heartbeats: false,
+        shows_capabilities: false,
         config,
         editors,
         agents,
@@ -100,7 +111,7 @@ fn draw_editors(rng: &mut Rng, config: &Config) -> Vec<Editor> {
             CancelPolicy::Refuse,
             CancelPolicy::Ignore,
         ]),
-        // A probe needs the console; a plugin without tests is one that some project has.
+        // The probe needs the console. A project may have no tests.
         tools: rng.one_in(12).then(|| vec!["read_console".to_owned()]),
         suite: draw_suite(rng, takes),
         console: Some(UNITY.to_owned()),

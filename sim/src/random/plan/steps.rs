@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use coordination::Limits;
 use mock_unity::Command;
 use protocol::{Json, Map};
 use serde_json::json;
@@ -32,14 +33,20 @@ pub(super) enum Kind {
     Misanswer,
     Jobs,
     Garbage,
-    /// So much of it that the server closes.
+    /// So much of it that the server closes the socket.
     Babble,
+    /// The adapter of a call breaks.
+    Break,
+    /// Unity answers a cancel with a frame that it did not make for it.
+    Forge,
+    /// Unity does not answer while the time of a test run ends.
+    StuckJob,
     Network,
     /// The server is killed or stopped, and starts again.
     Server,
 }
 
-pub(super) const KINDS: [Kind; 19] = [
+pub(super) const KINDS: [Kind; 22] = [
     Kind::Console,
     Kind::Tests,
     Kind::Status,
@@ -57,6 +64,9 @@ pub(super) const KINDS: [Kind; 19] = [
     Kind::Jobs,
     Kind::Garbage,
     Kind::Babble,
+    Kind::Break,
+    Kind::Forge,
+    Kind::StuckJob,
     Kind::Network,
     Kind::Server,
 ];
@@ -79,11 +89,15 @@ const MISANSWERS: [&str; 15] = [
     "error OWN_CODE",
 ];
 
-const GARBAGE: [&str; 4] =
-    ["stale", "say x", "say {}", "say {\"type\": \"shrug\", \"protocol_version\": 1}"];
+const GARBAGE: [&str; 5] = [
+    "stale",
+    "say x",
+    "say {}",
+    "say {\"type\": \"shrug\", \"protocol_version\": 1}",
+    "say {\"type\": \"hello\", \"protocol_version\": 1, \"plugin_version\": \"1.0.0\", \"state\": \"ready\"}",
+];
 
-/// Only what falls into the link with Unity is lost: an agent would wait for ever for an answer that was
-/// lost on the way, whatever the server does.
+/// Only the link with Unity fails: an agent would wait for ever for an answer that was lost on the way to it.
 const LINK_FAULTS: [&str; 5] = [
     "partition unity",
     "hold unity",
@@ -92,37 +106,66 @@ const LINK_FAULTS: [&str; 5] = [
     "latency unity 150ms",
 ];
 
-/// How long the probe may take: all other calls of a plan may be in line before it, at a slow Unity.
+/// How long the probe may take: all other calls of a plan may be queued before it, at a slow Unity.
 const PROBE_MAX: Duration = Duration::from_secs(60);
 /// Bad frames that end a session.
 const BABBLE: u64 = 10;
+/// Forged answers at a time: the plan does not know the ids of the requests.
+const FORGED: u64 = 4;
+/// A dialog that opens later is closed too early: a question to Unity has five seconds.
+const STUCK_FROM_MAX: u64 = 5_000;
+/// An HTTP call travels so often until it arrives: its connection is made first.
+const CONNECT_TRIPS: u64 = 3;
 
 pub(super) struct Steps {
     steps: Vec<Step>,
     agents: Vec<String>,
-    /// Then the server ends with its agent, and does not come back.
+    /// Then the server ends with its agent and does not come back.
     has_stdio: bool,
     calls: u64,
     jobs: u64,
-    /// One fault at a time on a link.
+    /// A link has one fault at a time.
     link_free_at: u64,
-    /// The same for the server, which starts again.
+    /// The server is stopped once at a time, and starts again.
     server_free_at: u64,
+    /// In milliseconds.
+    latency: u64,
+    reconnect_wait: u64,
+    compile_grace: u64,
+    /// When something will be due in the server, if no fault comes before.
+    deadlines: Vec<u64>,
 }
 
 impl Steps {
-    pub(super) fn new(agents: &BTreeMap<String, Agent>, has_stdio: bool) -> Self {
-        let agents = agents.keys().cloned().collect();
-        let (link_free_at, server_free_at) = (0, 0);
+    pub(super) fn new(
+        agents: &BTreeMap<String, Agent>,
+        has_stdio: bool,
+        latency: u64,
+        limits: &Limits,
+    ) -> Self {
         Self {
             steps: Vec::new(),
-            agents,
+            agents: agents.keys().cloned().collect(),
             has_stdio,
             calls: 0,
             jobs: 0,
-            link_free_at,
-            server_free_at,
+            link_free_at: 0,
+            server_free_at: 0,
+            latency,
+            reconnect_wait: limits.reconnect_wait.as_millis() as u64,
+            compile_grace: limits.compile_grace.as_millis() as u64,
+            deadlines: Vec::new(),
         }
+    }
+
+    /// Some steps reach the server just before, at or just after a deadline.
+    pub(super) fn draw_time(&self, rng: &mut Rng) -> u64 {
+        if self.deadlines.is_empty() || !rng.one_in(3) {
+            return rng.between(200, FAULTS_MS);
+        }
+        let arrives = rng.pick(&self.deadlines) + rng.between(0, 2);
+        let travels = self.latency * rng.pick(&[1, CONNECT_TRIPS]);
+        arrives.saturating_sub(travels + 1).clamp(200, FAULTS_MS)
     }
 
     /// In order, with healing and the probe.
@@ -169,10 +212,16 @@ impl Steps {
             }
             Kind::TakeBack => {
                 let later = at + rng.pick(&[1, 30, 400, 2_000]);
-                let tool = rng.pick(&["read_console", "run_tests"]);
-                self.call(at, rng, tool, json!({ "timeout_ms": 4_000 }));
+                self.long_call(at, rng);
                 self.push(later, Action::Cancel { label: format!("r{}", self.calls) });
             }
+            Kind::Break => {
+                let later = at + rng.pick(&[5, 30, 400, 2_000]);
+                self.long_call(at, rng);
+                self.push(later, Action::Break { label: format!("r{}", self.calls) });
+            }
+            Kind::Forge => self.forge(at, rng),
+            Kind::StuckJob => self.stuck_job(at, rng),
             Kind::Compile
             | Kind::Reload
             | Kind::Drop
@@ -181,7 +230,13 @@ impl Steps {
             | Kind::Pong
             | Kind::Misanswer
             | Kind::Jobs
-            | Kind::Garbage => self.unity(at, &unity_words(kind, rng)),
+            | Kind::Garbage => {
+                let waits =
+                    if kind == Kind::Compile { self.compile_grace } else { self.reconnect_wait };
+                let arrives = at + self.latency;
+                self.deadlines.extend([arrives, arrives + waits]);
+                self.unity(at, &unity_words(kind, rng));
+            }
             Kind::Babble => (0..BABBLE).for_each(|_| self.unity(at, "say x")),
             Kind::Network => self.network(at, rng),
             Kind::Server => self.server(at, rng),
@@ -193,8 +248,48 @@ impl Steps {
         self.steps.push(Step { at: Duration::from_millis(at), position, action });
     }
 
+    /// A call that is likely to be open for a while.
+    fn long_call(&mut self, at: u64, rng: &mut Rng) {
+        let wait = rng.pick(&[0, 20_000]);
+        match rng.pick(&["read_console", "run_tests"]) {
+            "run_tests" => {
+                self.jobs += 1;
+                self.call(at, rng, "run_tests", json!({ "timeout_ms": 4_000, "wait_ms": wait }));
+            }
+            tool => self.call(at, rng, tool, json!({ "timeout_ms": 4_000 })),
+        }
+    }
+
+    /// Unity's own answer is late, so that a forged one comes first.
+    fn forge(&mut self, at: u64, rng: &mut Rng) {
+        self.jobs += 1;
+        self.call(at, rng, "run_tests", json!({ "timeout_ms": 4_000 }));
+        self.unity(at + 150, "answer late 1s");
+        let with = json!({ "job_id": self.some_job(rng) });
+        self.call(at + 150, rng, "cancel_job", with);
+        let first = rng.between(1, 2 * self.calls);
+        for number in first..first + FORGED {
+            let words = format!(
+                "say {{\"type\": \"cancel_result\", \"protocol_version\": 1, \"request_id\": \"req-s1-{number}\", \"status\": \"cancelled\"}}"
+            );
+            self.unity(at + 300, &words);
+        }
+    }
+
+    fn stuck_job(&mut self, at: u64, rng: &mut Rng) {
+        let at = at.min(STUCK_FROM_MAX);
+        self.jobs += 1;
+        self.call(at, rng, "run_tests", json!({ "timeout_ms": 1_500 }));
+        self.unity(at + 1_000, "dialog");
+        let with = json!({ "job_id": self.some_job(rng) });
+        self.call(at + 1_600, rng, "get_job_status", with);
+    }
+
     fn call(&mut self, at: u64, rng: &mut Rng, tool: &str, with: Json) {
         self.calls += 1;
+        let times = ["timeout_ms", "wait_ms"].iter().filter_map(|name| with.get(name)?.as_u64());
+        let arrives = at + self.latency * CONNECT_TRIPS;
+        self.deadlines.extend(times.filter(|time| *time > 0).map(|time| arrives + time));
         let label = format!("r{}", self.calls);
         let agent = self.agents.get(rng.between(0, self.agents.len() as u64 - 1) as usize);
         let call = Call {
@@ -238,7 +333,7 @@ impl Steps {
         if self.has_stdio || begin >= FAULTS_MS {
             return;
         }
-        // One that is asked to stop is still there for a while.
+        // A server that is asked to stop needs a while.
         let away = if does == ServerAction::Stop { away.max(2_500) } else { away };
         self.server_free_at = begin + away + 1;
         self.push(begin, Action::Server { does, away: Some(Duration::from_millis(away)) });
@@ -253,7 +348,7 @@ fn with_name(arguments: Json, label: &str) -> Map<String, Json> {
     named
 }
 
-/// `number` tells two of them apart.
+/// `number` makes two of them differ.
 fn bad_call(rng: &mut Rng, number: u64) -> (&'static str, Json) {
     match rng.between(0, 4) {
         0 => ("no_such_tool", json!({})),
@@ -264,7 +359,7 @@ fn bad_call(rng: &mut Rng, number: u64) -> (&'static str, Json) {
     }
 }
 
-/// What Unity is told to do, well or badly.
+/// What Unity does, well or badly.
 fn unity_words(kind: Kind, rng: &mut Rng) -> String {
     match kind {
         Kind::Compile => format!("compile {}ms", rng.pick(&[50, 500, 3_000])),
@@ -291,6 +386,9 @@ fn unity_words(kind: Kind, rng: &mut Rng) -> String {
         | Kind::Bad
         | Kind::TakeBack
         | Kind::Babble
+        | Kind::Break
+        | Kind::Forge
+        | Kind::StuckJob
         | Kind::Network
         | Kind::Server => unreachable!("these are not Unity's"),
     }

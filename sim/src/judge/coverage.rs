@@ -1,6 +1,6 @@
-//! Tally: what a run has seen, counted from wires, books and diaries. A run that has not seen a thing has not
-//! tested it, so each has a floor.
+//! Coverage: what runs have seen. A run that has not seen a thing has not tested it, so each has a floor.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -11,37 +11,94 @@ use crate::programs::agent::{CallRecord, CallRecordsSnapshot};
 use crate::scenario::{Action, Scenario, ServerAction};
 
 #[derive(Clone, Debug, Default)]
-pub struct Tally {
+pub struct Coverage {
     pub calls: u64,
-    counts: BTreeMap<String, u64>,
-    /// How often each kind of fault was there, and how often while a call had no answer.
+    /// Events that cores handled.
+    pub events: u64,
+    counts: BTreeMap<Cow<'static, str>, u64>,
+    /// How often there was each kind of fault, and how often while a call had no answer.
     faults: BTreeMap<String, (u64, u64)>,
 }
 
-/// What agents are told of the execution of a call.
-const GUARANTEES: [&str; 4] = ["completed", "completed_error", "not_executed", "unknown"];
-
-/// What becomes of a cancel.
-const CANCELS: [&str; 7] = [
+/// What agents are told, where a call was when its session ended, and what became of a cancel: read from the wires,
+/// the books of Unity and the records of the agents. Every error code belongs to it too.
+const ON_THE_WIRES: [&str; 18] = [
+    "told completed",
+    "told completed_error",
+    "told not_executed",
+    "told unknown",
+    "told unknown and it ran",
+    "told unknown and it did not run",
     "cancel_job: cancelled",
     "cancel_job: cancel_requested",
     "cancel_job: rejected",
     "a job shows cancel: requested",
     "a job shows cancel: rejected",
-    "taken back before it was sent",
-    "taken back after it was sent",
+    "cancelled before it was sent",
+    "cancelled after it was sent",
+    "lost before a call was sent",
+    "lost after a call was sent",
+    "lost after a call ran",
+    "lost after the result",
+    "lost during a close",
 ];
 
-/// Where a call is when the session with Unity ends.
-const DROPS: [&str; 5] = [
-    "before a call was sent",
-    "after a call was sent",
-    "after a call ran",
-    "after the result",
-    "during a close",
+/// What the model sees beside a core.
+const BESIDE_THE_CORE: [&str; 50] = [
+    "Unity cancelled at once",
+    "Unity forgot a job",
+    "Unity refused a cancel",
+    "Unity will cancel",
+    "a call that waits for its job was cancelled",
+    "a cancel was not answered",
+    "a frame came back unsent",
+    "a frame was too large",
+    "a job ended while a call asked about it",
+    "a job failed",
+    "a job succeeded",
+    "a job timed out",
+    "a job was asked about at its limit",
+    "a job was cancelled",
+    "a job was lost with its Editor",
+    "a late acceptance was cancelled",
+    "a late answer freed the lane",
+    "a new session freed the lane",
+    "a newcomer took over",
+    "a question timed out",
+    "a queued call was cancelled",
+    "a reconnect window closed",
+    "a remembered compile was forgotten",
+    "a request of an earlier session had its time",
+    "a running call was cancelled",
+    "a second hello",
+    "a session ended because Unity was stuck",
+    "a session ended without pong",
+    "a stale status",
+    "a submission timed out",
+    "an Editor replaced itself",
+    "an adapter broke after its call was sent",
+    "an adapter broke before its call was sent",
+    "an answer that nothing waits for",
+    "an ended job was forgotten",
+    "an event 1 ms after a deadline",
+    "an event 1 ms before a deadline",
+    "an event at a deadline",
+    "garbage",
+    "lost with a call in Unity",
+    "lost with a submission in Unity",
+    "lost with the lane kept",
+    "progress was reported",
+    "reconnected within the window",
+    "ten bad frames in a row",
+    "the server stopped",
+    "waited too long behind an overdue request",
+    "waited too long for a compile",
+    "waited too long for a reload",
+    "waited too long for an Editor",
 ];
 
-const FAULTS: [&str; 35] = [
+/// Everything that goes wrong around the server.
+const FAULTS: [&str; 36] = [
     "answer binary",
     "answer error",
     "answer flood",
@@ -52,6 +109,7 @@ const FAULTS: [&str; 35] = [
     "answer oversize",
     "answer twice",
     "answer wrong-type",
+    "break",
     "close",
     "compile",
     "dialog",
@@ -79,26 +137,34 @@ const FAULTS: [&str; 35] = [
     "stale",
 ];
 
-/// What a run of so many plans must have seen of a thing. Rare things are seen some times in a thousand
-/// plans, all others more often; a run that is too short to ask for anything asks for nothing.
+/// How often a run of so many plans must have seen a thing. A short run asks for little or nothing.
 fn floor(what: &str, plans: u64) -> u64 {
     let per_million = match what {
         // Few plans have a job that Unity refuses to cancel, and an agent that asks about it then.
-        "told ERR_CANCEL_REJECTED" | "a job shows cancel: rejected" => 500,
+        "told ERR_CANCEL_REJECTED" | "a job shows cancel: rejected" | "cancel_job: cancelled" => {
+            500
+        }
         "told ERR_UNITY_DISCONNECTED" | "told ERR_RECONFIG_IN_PROGRESS" => 1_000,
-        "cancel_job: cancelled" => 500,
         _ => 2_000,
     };
     plans * per_million / 1_000_000
 }
 
-impl Tally {
+/// A thing, how often it was seen, and how often it must have been.
+pub type Row = (Cow<'static, str>, u64, u64);
+
+impl Coverage {
+    pub(crate) fn mark(&mut self, what: &'static str) {
+        *self.counts.entry(Cow::Borrowed(what)).or_default() += 1;
+    }
+
     pub(crate) fn count(&mut self, group: &str, what: &str) {
-        *self.counts.entry(format!("{group}{what}")).or_default() += 1;
+        *self.counts.entry(Cow::Owned(format!("{group}{what}"))).or_default() += 1;
     }
 
     pub fn add(&mut self, other: &Self) {
         self.calls += other.calls;
+        self.events += other.events;
         for (what, count) in &other.counts {
             *self.counts.entry(what.clone()).or_default() += count;
         }
@@ -108,7 +174,7 @@ impl Tally {
         }
     }
 
-    /// What was done to the world until then.
+    /// The faults of a scenario until then.
     pub(crate) fn count_faults(
         &mut self,
         scenario: &Scenario,
@@ -131,25 +197,21 @@ impl Tally {
         }
     }
 
-    /// Everything with a floor: what, how often, and how often a run of so many plans must have seen it.
-    pub fn table(&self, plans: u64) -> Vec<(String, u64, u64)> {
-        let named = |group: &'static str, names: &[&str]| -> Vec<String> {
-            names.iter().map(|name| format!("{group}{name}")).collect()
-        };
-        let codes: Vec<&str> = ErrorCode::ALL.into_iter().map(ErrorCode::text).collect();
-        let groups = [
-            named("told ", &codes),
-            named("told ", &GUARANTEES),
-            named("", &CANCELS),
-            named("lost ", &DROPS),
-        ];
-        let rows = groups.into_iter().flatten();
-        rows.map(|what| {
-            let count = self.counts.get(&what).copied().unwrap_or_default();
-            let floor = floor(&what, plans);
+    /// Everything that has a floor, faults apart.
+    pub fn table(&self, plans: u64) -> Vec<Row> {
+        let codes =
+            ErrorCode::ALL.into_iter().map(|code| Cow::Owned(format!("told {}", code.text())));
+        let named = ON_THE_WIRES.into_iter().chain(BESIDE_THE_CORE).map(Cow::Borrowed);
+        let row = |what: Cow<'static, str>| {
+            let (count, floor) = (self.seen(&what), floor(&what, plans));
             (what, count, floor)
-        })
-        .collect()
+        };
+        codes.chain(named).map(row).collect()
+    }
+
+    /// How often a thing was seen.
+    pub fn seen(&self, what: &str) -> u64 {
+        self.counts.get(what).copied().unwrap_or_default()
     }
 
     /// Kinds of faults: how often, how often while a call had no answer, and the floor of the latter.
@@ -161,7 +223,7 @@ impl Tally {
         FAULTS.into_iter().map(row).collect()
     }
 
-    /// Of all kinds.
+    /// The number of faults of all kinds.
     pub fn faults(&self) -> u64 {
         self.faults.values().map(|(times, _)| times).sum()
     }
@@ -169,11 +231,11 @@ impl Tally {
     /// What was seen less often than it must be.
     pub fn missing(&self, plans: u64) -> Vec<String> {
         let rows = self.table(plans).into_iter();
-        let rows = rows.filter(|(_, count, floor)| count < floor).map(|(what, _, _)| what);
+        let rows =
+            rows.filter(|(_, count, floor)| count < floor).map(|(what, ..)| what.into_owned());
         let faults = self.fault_table(plans).into_iter();
         let faults = faults.filter(|(_, _, busy, floor)| busy < floor);
-        rows.chain(faults.map(|(kind, _, _, _)| format!("{kind} while a call had no answer")))
-            .collect()
+        rows.chain(faults.map(|(kind, ..)| format!("{kind} while a call had no answer"))).collect()
     }
 }
 
@@ -188,6 +250,7 @@ fn is_open(record: &CallRecord, at: Duration) -> bool {
 fn fault_of(action: &Action) -> Option<String> {
     match action {
         Action::Call(_) | Action::Cancel { .. } | Action::Leave { .. } => None,
+        Action::Break { .. } => Some("break".to_owned()),
         Action::Server { does: ServerAction::Crash, .. } => Some("server killed".to_owned()),
         Action::Server { does: ServerAction::Stop, .. } => Some("server stopped".to_owned()),
         Action::Server { does: ServerAction::Start, .. } => None,
