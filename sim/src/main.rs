@@ -1,10 +1,6 @@
-//! The sim program: scenarios, the swarm, and random schedules against the core.
+//! The sim program: runs scenarios and random plans, and shows what they find.
 
-#![expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "a program speaks on its standard output"
-)]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program prints")]
 
 mod commands;
 
@@ -12,15 +8,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use commands::swarm::{self, Extent};
+use commands::swarm::{self, Options};
 use commands::{canary, figures, scenario};
 use sim::levels::run::Level;
 
-/// Simulations of unity-mcp: scenarios, random plans at three levels, random schedules against the core.
+/// Simulations of unity-mcp in virtual time: scenarios, and random plans at three levels.
 #[derive(Parser)]
 #[command(
     version,
-    after_help = "Exit codes: 0 all is well, 1 a promise was broken or a fault not found, 2 bad usage."
+    after_help = "Exit codes: 0 success, 1 a promise is broken or a planted fault is not found, 2 bad usage."
 )]
 struct Arguments {
     #[command(subcommand)]
@@ -31,57 +27,57 @@ struct Arguments {
 enum Command {
     /// List the scenarios.
     List,
-    /// Run scenarios: all, a file, a topic, or those whose name has this in it.
+    /// Run scenarios: all of them, a file, a topic, or those whose name contains the text.
     Run {
         what: Option<String>,
-        /// In place of each scenario's own seed.
+        /// Use this seed instead of the seed of each scenario.
         #[arg(long)]
         seed: Option<u64>,
-        /// How much of the world is simulated.
+        /// How much is simulated.
         #[arg(long, value_enum, default_value_t = Level::Full)]
         level: Level,
-        /// Print what crossed the wires.
+        /// Print the trace of each scenario.
         #[arg(long)]
         trace: bool,
     },
-    /// Run every scenario twice in two processes and compare them byte by byte.
+    /// Run every scenario in two processes and compare the results byte by byte.
     Meta {
-        /// How many seeds.
+        /// The number of seeds.
         #[arg(long, default_value_t = 3)]
         seeds: u64,
     },
-    /// Print everything that happens in every scenario.
+    /// Print everything that is recorded in every scenario.
     #[command(hide = true)]
-    Tell {
+    Dump {
         seed: u64,
         #[arg(long)]
         reverse: bool,
     },
-    /// Draw what happens in a scenario, as one page for a browser.
+    /// Draw a run of a scenario as a page for a browser.
     Html {
         /// A file, or part of the name of one scenario.
         what: String,
-        /// Where the page is written.
+        /// The file to write.
         #[arg(short, long, default_value = "scenario.html")]
         output: PathBuf,
-        /// In place of the scenario's own seed.
+        /// Use this seed instead of the seed of the scenario.
         #[arg(long)]
         seed: Option<u64>,
     },
-    /// Say what is wrong in scenario files, and where.
+    /// Check scenario files; report each mistake with its line.
     Validate { what: Option<String> },
-    /// Run random plans, check every promise, and shrink what breaks one.
+    /// Run random plans, check every promise, and shrink a plan that breaks one.
     Swarm {
-        /// How much of the world is simulated.
+        /// How much is simulated.
         #[arg(long, value_enum, default_value_t = Level::Core)]
         level: Level,
-        /// How many plans.
+        /// The number of plans.
         #[arg(long, default_value_t = 10_000)]
         seeds: u64,
-        /// The first seed; each plan has the next one.
+        /// The first seed.
         #[arg(long, default_value_t = 0)]
         from: u64,
-        /// Stop after so many minutes.
+        /// Stop after this many minutes.
         #[arg(long)]
         minutes: Option<u64>,
     },
@@ -90,18 +86,18 @@ enum Command {
         /// The first seed.
         #[arg(long, default_value_t = 0)]
         from: u64,
-        /// At the full level too, which takes minutes.
+        /// Run the full level too. This takes minutes.
         #[arg(long)]
         full: bool,
     },
     /// Print the plan of a seed, as a scenario that `run` takes.
     Plan {
         seed: u64,
-        /// Print what comes of it at this level instead.
+        /// Run the plan at this level and print its trace.
         #[arg(long, value_enum)]
         run: Option<Level>,
     },
-    /// Measure how fast the core is, and how its cost grows.
+    /// Measure the speed of the core, and how the cost of an event grows.
     Figures,
 }
 
@@ -109,14 +105,14 @@ fn main() -> ExitCode {
     match Arguments::parse().command {
         Command::List => scenario::list(),
         Command::Run { what, seed, level, trace } => {
-            scenario::play(level, what.as_deref(), seed, trace)
+            scenario::run(level, what.as_deref(), seed, trace)
         }
         Command::Meta { seeds } => scenario::meta(seeds),
-        Command::Tell { seed, reverse } => scenario::tell(seed, reverse),
-        Command::Html { what, output, seed } => scenario::draw(&what, seed, &output),
+        Command::Dump { seed, reverse } => scenario::dump(seed, reverse),
+        Command::Html { what, output, seed } => scenario::html(&what, seed, &output),
         Command::Validate { what } => scenario::validate(what.as_deref()),
         Command::Swarm { level, seeds, from, minutes } => {
-            swarm::swarm(Extent { level, seeds, from, minutes })
+            swarm::swarm(Options { level, seeds, from, minutes })
         }
         Command::Canary { from, full } => canary::canary(from, full),
         Command::Plan { seed, run } => swarm::show(seed, run),

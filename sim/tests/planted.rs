@@ -1,4 +1,4 @@
-//! A suite that finds nothing proves nothing: every planted fault must be found.
+//! Every planted fault must be found: a suite that misses one proves little.
 
 use sim::faults::Fault;
 use sim::faults::core::CoreFault;

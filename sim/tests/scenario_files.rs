@@ -1,4 +1,4 @@
-//! What may be written in a scenario, and how mistakes are told.
+//! What a scenario file can contain, and how mistakes are reported.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -23,7 +23,7 @@ fn the_schema_for_editors_is_current() {
 }
 
 #[test]
-fn unknown_keys_are_told_with_line_column_and_what_was_meant() {
+fn unknown_keys_are_reported_with_line_column_and_a_suggestion() {
     let told = problem("steps:\n  - { at: 1s, unitty: drop }\nexpect: { executed: [] }");
     assert!(told.contains("line 3 column 15"), "{told}");
     assert!(told.contains("did you mean `unity`?"), "{told}");
@@ -34,7 +34,7 @@ fn unknown_keys_are_told_with_line_column_and_what_was_meant() {
 }
 
 #[test]
-fn wrong_values_are_told_with_line_column_and_what_would_be_right() {
+fn wrong_values_are_reported_with_line_column_and_a_correction() {
     let step = |step: &str| problem(&format!("steps:\n  - {step}\nexpect: {{ executed: [] }}"));
     for (written, place, right) in [
         ("{ at: soon, unity: drop }", "line 3 column 11", "500ms"),
@@ -61,7 +61,7 @@ fn wrong_values_are_told_with_line_column_and_what_would_be_right() {
 
 #[test]
 #[expect(clippy::too_many_lines, reason = "one flat table")]
-fn what_does_not_go_together_is_refused_where_it_stands() {
+fn steps_that_contradict_each_other_are_rejected_at_their_position() {
     let call = "{ at: 1s, call: read_console, as: r1, ok: {} }";
     let open = "{ at: 1s, call: read_console, as: r1, unanswered: true }";
     let file = |head: &str, steps: &[&str], executed: &str| {
@@ -129,7 +129,7 @@ fn what_does_not_go_together_is_refused_where_it_stands() {
         ("unity: { silent: true, protocol_version: 7 }", &[], "", "", "no protocol_version"),
         ("unity: { tests: { count: 0, takes: 1s } }", &[], "", "", "1 to 1000 tests"),
         ("lasts: 500ms", &[call], "", "", "make `lasts` longer"),
-        ("lasts: 20m", &[call], "", "", "ten minutes"),
+        ("lasts: 20m", &[call], "", "", "ten minutes at most"),
     ] {
         let problem = file(head, steps, executed);
         assert!(problem.contains(place) && problem.contains(told), "{told}: {problem}");

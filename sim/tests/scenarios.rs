@@ -1,4 +1,4 @@
-//! Each scenario is a test of its own: `cargo test -p sim --test scenarios reconnect::`.
+//! Each scenario is one test: `cargo test -p sim --test scenarios reconnect::`.
 
 use std::path::Path;
 
@@ -7,8 +7,8 @@ use sim::levels::run::{Level, run};
 use sim::scenario::Scenario;
 use sim::scenario::files::{self, ScenarioFile};
 
-/// Where a scenario that fails leaves its picture.
-const PICTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/sim-failures");
+/// Where the page of a scenario that fails is written.
+const PAGES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/sim-failures");
 
 fn main() {
     let arguments = Arguments::from_args();
@@ -32,21 +32,21 @@ fn check(file: &ScenarioFile) -> Result<(), Failed> {
         hold_at_other_levels(&scenario)?;
         let shown = std::panic::AssertUnwindSafe(|| compare(file, &scenario.why, &trace));
         std::panic::catch_unwind(shown).map_err(|_| {
-            "the trace is not the one beside the scenario; if it should be, see docs/TESTING.md"
+            "the trace differs from the one beside the scenario; docs/TESTING.md says how to accept it"
                 .into()
         })
     } else {
         Err(format!("{trace}\n{}", run.failures.join("\n")).into())
     };
     if checked.is_err() {
-        let picture = Path::new(PICTURES).join(file.name.replace("::", "-") + ".html");
-        std::fs::create_dir_all(PICTURES)?;
-        std::fs::write(picture, sim::record::html::page(&file.name, &scenario, &run))?;
+        let page = Path::new(PAGES).join(file.name.replace("::", "-") + ".html");
+        std::fs::create_dir_all(PAGES)?;
+        std::fs::write(page, sim::record::html::page(&file.name, &scenario, &run))?;
     }
     checked
 }
 
-/// What it expects must come of it at every level; the trace is that of the full one.
+/// The expectations must hold at every level. The trace is the one of the full level.
 fn hold_at_other_levels(scenario: &Scenario) -> Result<(), Failed> {
     for level in [Level::Core, Level::Shell] {
         if level.fits(scenario).is_ok() {
@@ -59,7 +59,7 @@ fn hold_at_other_levels(scenario: &Scenario) -> Result<(), Failed> {
     Ok(())
 }
 
-/// The trace lies beside the scenario; a change of it is reviewed as a diff.
+/// The trace is beside the scenario; review a change of it as a diff.
 fn compare(file: &ScenarioFile, why: &str, trace: &str) {
     let mut settings = insta::Settings::new();
     let directory = file.path.parent().unwrap_or(Path::new("."));

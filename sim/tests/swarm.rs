@@ -1,4 +1,4 @@
-//! Random plans at the three levels, and what becomes of one that finds something.
+//! Random plans at the three levels, and how a plan that finds something is shrunk.
 
 use mock_unity::Command;
 use sim::faults::Fault;
@@ -8,8 +8,8 @@ use sim::random::plan;
 use sim::random::shrink::shrink;
 use sim::scenario::{self, Action, Position, Scenario, Step, UNITY};
 
-/// As it would be read from its file.
-fn without_places(mut scenario: Scenario) -> String {
+/// Without the positions in a file.
+fn without_positions(mut scenario: Scenario) -> String {
     for step in &mut scenario.steps {
         step.position = Position { line: 0, column: 0 };
     }
@@ -25,7 +25,7 @@ fn every_plan_is_a_scenario_that_its_file_gives_back() {
             scenario::parse(&text).unwrap_or_else(|problem| panic!("{seed}: {problem}\n{text}"));
         assert_eq!(read.text(), text, "seed {seed}");
         assert_eq!(read.config.limits, plan.config.limits, "seed {seed}");
-        assert_eq!(without_places(read), without_places(plan), "seed {seed}");
+        assert_eq!(without_positions(read), without_positions(plan), "seed {seed}");
     }
 }
 
@@ -58,7 +58,7 @@ fn the_same_seed_gives_the_same_bytes_at_every_level() {
 
 #[test]
 fn a_plan_that_finds_something_is_shrunk_to_what_finds_it() {
-    // An Editor that is still away when the fresh call comes: nothing else in the plan matters.
+    // The Editor is still away when the probe comes. Nothing else in the plan matters.
     let words = "restart 60s";
     let action = Action::Unity {
         editor: UNITY,

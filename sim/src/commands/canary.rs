@@ -1,4 +1,4 @@
-//! The canary: every planted fault must be found, or finding nothing proves nothing.
+//! The canary: plants each fault and counts the plans until a check finds it. A suite that misses a fault proves little.
 
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,13 +8,13 @@ use sim::faults::Fault;
 use sim::levels::run::{Level, run_brief};
 use sim::random::plan;
 
-/// A fault must be found by so many plans.
+/// A fault must be found within this many plans.
 const CORE_MAX: u64 = 2_000;
 const FULL_MAX: u64 = 300;
 
-/// `with_full`: at the full level too, which takes minutes.
+/// `with_full`: runs the full level too, which takes minutes.
 pub(crate) fn canary(from: u64, with_full: bool) -> ExitCode {
-    // What a planted fault brings down is reported as its finding, not as a backtrace.
+    // A panic that a fault causes is a finding: no backtrace.
     std::panic::set_hook(Box::new(|_| {}));
     println!("plans until a planted fault is found, from seed {from}");
     println!("{:>6} {:>6} {:>6}", "core", "shell", if with_full { "full" } else { "" });

@@ -1,4 +1,4 @@
-//! How fast the core is, and how the cost of one event grows with what it holds.
+//! The speed of plans and of the core, and how the cost of an event grows with what the core holds.
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -16,10 +16,10 @@ use sim::random::plan;
 pub(crate) fn print() -> ExitCode {
     plans();
     println!();
-    println!("a pong, and the question for the next deadline, in a core that holds");
+    println!("one pong and one next_deadline(), in a core that holds");
     growth("waiting calls", &[1, 2, 4, 8, 16, 32], holding_calls, pong);
     growth("kept jobs", &[1, 4, 16, 64, 256], holding_jobs, pong);
-    println!("a call that comes and is taken back, in a core that holds");
+    println!("a call that arrives and is cancelled, in a core that holds");
     growth("waiting calls", &[1, 2, 4, 8, 16, 32], holding_calls, come_and_go);
     growth("kept jobs", &[1, 4, 16, 64, 256], holding_jobs, come_and_go);
     ExitCode::SUCCESS
@@ -58,7 +58,7 @@ fn growth(
     }
 }
 
-/// Nanoseconds: the best of some rounds, for others disturb and none helps.
+/// Nanoseconds: the best of some rounds, because other programs can only make it slower.
 fn cost(core: &mut ExecutionCoordinator, happen: fn(&mut ExecutionCoordinator)) -> f64 {
     const TIMES: u32 = 20_000;
     let rounds = (0..15).map(|_| {

@@ -1,4 +1,4 @@
-//! The commands of the program, one file each. They use the books and print; nothing uses them.
+//! The commands of the program, one file each. They use the library and print; nothing uses them.
 
 pub(crate) mod canary;
 pub(crate) mod figures;

@@ -31,7 +31,7 @@ impl Progress {
             let full = (done as usize * BAR).checked_div(self.all as usize).unwrap_or(0).min(BAR);
             let bar = "#".repeat(full) + &"-".repeat(BAR - full);
             print!("\r[{bar}] {line}\x1b[K");
-            stdout().flush().unwrap_or_default(); // A bar that is not seen harms nobody.
+            stdout().flush().unwrap_or_default(); // A bar that cannot be shown does no harm.
         } else {
             println!("{line}");
         }

@@ -1,4 +1,4 @@
-//! The commands that are about scenarios.
+//! The commands about scenarios: list, run, meta, html, validate.
 
 use std::borrow::Cow;
 use std::io::Write as _;
@@ -6,21 +6,21 @@ use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-use sim::levels::run::{Level, run};
+use sim::levels::run::{self, Level};
 use sim::scenario::Scenario;
 use sim::scenario::files::{self, ScenarioFile};
 
-/// Bad usage, or a file that is wrong.
+/// The exit code for bad usage or a wrong file.
 const USAGE: u8 = 2;
 
 pub(crate) fn list() -> ExitCode {
     let scenarios = match read(None) {
         Ok(scenarios) => scenarios,
-        Err(problem) => return refuse(&problem),
+        Err(problem) => return usage_error(&problem),
     };
     let width = scenarios.iter().map(|(file, _)| file.name.len()).max().unwrap_or(0);
     for (file, scenario) in scenarios {
-        say(&format!("{:<width$}  {}\n", file.name, scenario.why));
+        print(&format!("{:<width$}  {}\n", file.name, scenario.why));
     }
     ExitCode::SUCCESS
 }
@@ -28,7 +28,7 @@ pub(crate) fn list() -> ExitCode {
 pub(crate) fn validate(what: Option<&str>) -> ExitCode {
     let files = match files::matching(what) {
         Ok(files) => files,
-        Err(problem) => return refuse(&problem),
+        Err(problem) => return usage_error(&problem),
     };
     let problems: Vec<String> = files.iter().filter_map(|file| file.read().err()).collect();
     for problem in &problems {
@@ -38,7 +38,7 @@ pub(crate) fn validate(what: Option<&str>) -> ExitCode {
     if problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(USAGE) }
 }
 
-pub(crate) fn play(
+pub(crate) fn run(
     level: Level,
     what: Option<&str>,
     seed: Option<u64>,
@@ -46,32 +46,32 @@ pub(crate) fn play(
 ) -> ExitCode {
     let scenarios = match read_with_seed(what, seed) {
         Ok(scenarios) => scenarios,
-        Err(problem) => return refuse(&problem),
+        Err(problem) => return usage_error(&problem),
     };
     let begin = Instant::now();
     let (count, mut failed, mut simulated) = (scenarios.len(), 0, Duration::ZERO);
     for (file, scenario) in scenarios {
         if let Err(why) = level.fits(&scenario) {
-            say(&format!("not here {}: {why}\n", file.name));
+            print(&format!("skipped {}: {why}\n", file.name));
             continue;
         }
-        let run = run(level, &scenario);
+        let run = run::run(level, &scenario);
         simulated += run.simulated;
-        say(&format!(
+        print(&format!(
             "{} {}\n",
             if run.failures.is_empty() { "ok    " } else { "FAILED" },
             file.name
         ));
         if shows_trace || !run.failures.is_empty() {
-            say(&run.trace());
+            print(&run.trace());
         }
         for failure in &run.failures {
-            say(&format!("  {failure}\n"));
+            print(&format!("  {failure}\n"));
         }
         failed += usize::from(!run.failures.is_empty());
     }
     let elapsed = begin.elapsed();
-    say(&format!(
+    print(&format!(
         "{count} scenarios, {failed} failed; {:.1} s simulated in {:.1} s, {:.1} runs per second\n",
         simulated.as_secs_f64(),
         elapsed.as_secs_f64(),
@@ -80,68 +80,68 @@ pub(crate) fn play(
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-pub(crate) fn draw(what: &str, seed: Option<u64>, output: &Path) -> ExitCode {
+pub(crate) fn html(what: &str, seed: Option<u64>, output: &Path) -> ExitCode {
     let scenarios = match read_with_seed(Some(what), seed) {
         Ok(scenarios) => scenarios,
-        Err(problem) => return refuse(&problem),
+        Err(problem) => return usage_error(&problem),
     };
     let [(file, scenario)] = scenarios.as_slice() else {
         let names: Vec<&str> = scenarios.iter().map(|(file, _)| file.name.as_str()).collect();
-        return refuse(&format!("one at a time; {what} could be any of {}", names.join(", ")));
+        return usage_error(&format!("name one scenario; {what} matches {}", names.join(", ")));
     };
-    let page = sim::record::html::page(&file.name, scenario, &run(Level::Full, scenario));
+    let page = sim::record::html::page(&file.name, scenario, &run::run(Level::Full, scenario));
     match std::fs::write(output, page) {
         Ok(()) => {
             println!("{} is drawn in {}", file.name, output.display());
             ExitCode::SUCCESS
         }
-        Err(error) => refuse(&format!("{}: {error}", output.display())),
+        Err(error) => usage_error(&format!("{}: {error}", output.display())),
     }
 }
 
-/// Everything that happens in every scenario with this seed, for `meta` to compare. In `reverse` they
-/// are run in the other order, so that one which depends on what ran before it shows.
-pub(crate) fn tell(seed: u64, reverse: bool) -> ExitCode {
+/// Prints all records of all scenarios with this seed, for `meta` to compare. `reverse` runs them in the other order:
+/// a scenario that depends on those before it then differs.
+pub(crate) fn dump(seed: u64, reverse: bool) -> ExitCode {
     let mut scenarios = match read_with_seed(None, Some(seed)) {
         Ok(scenarios) => scenarios,
-        Err(problem) => return refuse(&problem),
+        Err(problem) => return usage_error(&problem),
     };
     if reverse {
         scenarios.reverse();
     }
-    let mut told: Vec<String> = Vec::new();
+    let mut dumps: Vec<String> = Vec::new();
     for (file, scenario) in scenarios {
-        let run = run(Level::Full, &scenario);
+        let run = run::run(Level::Full, &scenario);
         if let Some(failure) = run.failures.first() {
             eprintln!("{} fails with seed {seed}: {failure}", file.name);
             return ExitCode::FAILURE;
         }
-        told.push(format!("{}\n{}", file.name, run.everything()));
+        dumps.push(format!("{}\n{}", file.name, run.everything()));
     }
     if reverse {
-        told.reverse();
+        dumps.reverse();
     }
-    say(&told.concat());
+    print(&dumps.concat());
     ExitCode::SUCCESS
 }
 
-/// Runs every scenario twice with each seed, in two processes at once, and compares them byte by byte.
+/// Runs every scenario with each seed in two processes at once and compares the results byte by byte.
 pub(crate) fn meta(seeds: u64) -> ExitCode {
     let begin = Instant::now();
     let mut bytes = 0;
     for seed in 1..=seeds {
-        let told = begin_to_tell(seed, &[]);
-        let told = told.and_then(|one| Ok((one, begin_to_tell(seed, &["--reverse"])?)));
-        // The second is read after the first: its pipe holds it back meanwhile.
-        let told =
-            told.and_then(|(one, other)| Ok((one.wait_with_output()?, other.wait_with_output()?)));
-        let (one, other) = match told {
+        let runs = start_dump(seed, &[]);
+        let runs = runs.and_then(|one| Ok((one, start_dump(seed, &["--reverse"])?)));
+        // The second process waits on its full pipe until the first has ended.
+        let runs =
+            runs.and_then(|(one, other)| Ok((one.wait_with_output()?, other.wait_with_output()?)));
+        let (one, other) = match runs {
             Ok((one, other)) if one.status.success() && other.status.success() => (one, other),
             Ok((one, other)) => {
                 eprint!("{}{}", lossy(&one.stderr), lossy(&other.stderr));
                 return ExitCode::FAILURE;
             }
-            Err(error) => return refuse(&format!("no second process: {error}")),
+            Err(error) => return usage_error(&format!("cannot start a process: {error}")),
         };
         if one.stdout != other.stdout {
             println!("seed {seed}: two runs differ");
@@ -151,13 +151,13 @@ pub(crate) fn meta(seeds: u64) -> ExitCode {
         bytes += one.stdout.len();
         println!("seed {seed}: two runs agree in all {} bytes", one.stdout.len());
     }
-    println!("{bytes} bytes told twice and equal, in {:.1} s", begin.elapsed().as_secs_f64());
+    println!("{bytes} bytes are equal in two runs, in {:.1} s", begin.elapsed().as_secs_f64());
     ExitCode::SUCCESS
 }
 
-fn begin_to_tell(seed: u64, flags: &[&str]) -> std::io::Result<Child> {
+fn start_dump(seed: u64, flags: &[&str]) -> std::io::Result<Child> {
     Command::new(std::env::current_exe()?)
-        .args(["tell", &seed.to_string()])
+        .args(["dump", &seed.to_string()])
         .args(flags)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -179,7 +179,7 @@ fn show_difference(one: &[u8], other: &[u8]) {
     println!("one is longer than the other");
 }
 
-/// `seed` in place of each scenario's own.
+/// `seed` replaces the seed of each scenario.
 fn read_with_seed(
     what: Option<&str>,
     seed: Option<u64>,
@@ -202,14 +202,14 @@ fn lossy(bytes: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(bytes)
 }
 
-/// Whoever reads may have had enough: that is no failure.
-fn say(text: &str) {
+/// A reader that closes the pipe, such as `head`, is no failure.
+fn print(text: &str) {
     if std::io::stdout().write_all(text.as_bytes()).is_err() {
         std::process::exit(0);
     }
 }
 
-fn refuse(problem: &str) -> ExitCode {
+fn usage_error(problem: &str) -> ExitCode {
     eprintln!("sim: {problem}");
     ExitCode::from(USAGE)
 }

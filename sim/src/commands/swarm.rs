@@ -1,4 +1,4 @@
-//! The swarm: as many random plans as one likes, at one of three levels.
+//! The swarm: many random plans at one level, on all cores of the machine.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -15,25 +15,24 @@ use sim::scenario::Scenario;
 
 use super::progress::Progress;
 
-/// Where findings are written.
+/// Where plans that find something are written.
 const FINDINGS: &str = "target/sim-failures";
 
-/// How many plans, and which.
 #[derive(Clone, Copy)]
-pub(crate) struct Extent {
+pub(crate) struct Options {
     pub(crate) level: Level,
     pub(crate) seeds: u64,
     pub(crate) from: u64,
     pub(crate) minutes: Option<u64>,
 }
 
-/// What plans came to.
+/// The sum over all plans.
 #[derive(Default)]
 struct Total {
     plans: u64,
     simulated: Duration,
     coverage: Coverage,
-    /// The first seed that found something, and what.
+    /// A seed that finds something, and what it finds.
     found: Option<(u64, Vec<String>)>,
 }
 
@@ -48,21 +47,21 @@ impl Total {
     }
 }
 
-pub(crate) fn swarm(extent: Extent) -> ExitCode {
+pub(crate) fn swarm(options: Options) -> ExitCode {
     let begin = Instant::now();
-    let end = extent.minutes.map(|minutes| begin + Duration::from_secs(60 * minutes));
+    let end = options.minutes.map(|minutes| begin + Duration::from_secs(60 * minutes));
     let cores = thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let next = AtomicU64::new(extent.from);
+    let next = AtomicU64::new(options.from);
     let done = AtomicU64::new(0);
     let is_over = AtomicBool::new(false);
     let work = || {
         let mut total = Total::default();
         while !is_over.load(Ordering::Relaxed) {
             let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= extent.from + extent.seeds || end.is_some_and(|end| Instant::now() > end) {
+            if seed >= options.from + options.seeds || end.is_some_and(|end| Instant::now() > end) {
                 break;
             }
-            let run = run_brief(extent.level, &plan::draw(seed), Fault::None);
+            let run = run_brief(options.level, &plan::draw(seed), Fault::None);
             total.plans += 1;
             total.simulated += run.simulated;
             total.coverage.add(&run.coverage);
@@ -77,7 +76,7 @@ pub(crate) fn swarm(extent: Extent) -> ExitCode {
     let mut total = Total::default();
     thread::scope(|scope| {
         let workers: Vec<_> = (0..cores).map(|_| scope.spawn(work)).collect();
-        let mut progress = Progress::new("plans", extent.seeds);
+        let mut progress = Progress::new("plans", options.seeds);
         while workers.iter().any(|worker| !worker.is_finished()) {
             thread::sleep(Duration::from_millis(50));
             progress.show(done.load(Ordering::Relaxed));
@@ -88,11 +87,11 @@ pub(crate) fn swarm(extent: Extent) -> ExitCode {
             .filter_map(|worker| worker.join().ok())
             .for_each(|part| total.add(part));
     });
-    report(extent, &total, begin.elapsed(), cores)
+    report(options, &total, begin.elapsed(), cores)
 }
 
-fn report(extent: Extent, total: &Total, took: Duration, cores: usize) -> ExitCode {
-    let (level, plans) = (extent.level, total.plans);
+fn report(options: Options, total: &Total, took: Duration, cores: usize) -> ExitCode {
+    let (level, plans) = (options.level, total.plans);
     println!("seen: times (floor)");
     for (what, count, floor) in total.coverage.table(plans) {
         println!("{count:>12} {:>9}  {what}", format!("({floor})"));
@@ -105,8 +104,8 @@ fn report(extent: Extent, total: &Total, took: Duration, cores: usize) -> ExitCo
     println!(
         "{level:?} level, seeds {} to {}: {plans} plans, {} calls, {} faults, {:.1} days simulated in {seconds:.0} s on \
          {cores} cores, {:.1} plans a second",
-        extent.from,
-        extent.from + plans.saturating_sub(1),
+        options.from,
+        options.from + plans.saturating_sub(1),
         total.coverage.calls,
         total.coverage.faults(),
         total.simulated.as_secs_f64() / 86_400.0,
@@ -117,10 +116,10 @@ fn report(extent: Extent, total: &Total, took: Duration, cores: usize) -> ExitCo
     }
     let missing = total.coverage.missing(plans);
     if missing.is_empty() {
-        println!("no promise was broken, every floor was met");
+        println!("no promise is broken, every floor is met");
         ExitCode::SUCCESS
     } else {
-        println!("below the floor, so the run proves too little: {}", missing.join("; "));
+        println!("seen too rarely, so the run proves too little: {}", missing.join("; "));
         ExitCode::FAILURE
     }
 }
@@ -142,13 +141,13 @@ fn show_finding(level: Level, seed: u64, found: &[String]) -> ExitCode {
     );
     println!("the smallest plan that finds it:\n\n{}", small.text());
     match write_down(seed, &small, &run(level, &small)) {
-        Ok(path) => println!("written to {} with its trace and its picture", path.display()),
+        Ok(path) => println!("written to {} with its trace and its page", path.display()),
         Err(problem) => println!("it could not be written: {problem}"),
     }
     ExitCode::FAILURE
 }
 
-/// As a scenario with its trace, ready to be committed with a better reason.
+/// Writes a scenario with its trace and page. Give it a better `why` and commit it.
 fn write_down(seed: u64, plan: &Scenario, run: &Run) -> std::io::Result<PathBuf> {
     std::fs::create_dir_all(FINDINGS)?;
     let path = Path::new(FINDINGS).join(format!("seed_{seed}.yaml"));
@@ -159,7 +158,7 @@ fn write_down(seed: u64, plan: &Scenario, run: &Run) -> std::io::Result<PathBuf>
     Ok(path)
 }
 
-/// Prints a plan, or what comes of it.
+/// Prints a plan, or runs it and prints its trace.
 pub(crate) fn show(seed: u64, level: Option<Level>) -> ExitCode {
     let plan = plan::draw(seed);
     let Some(level) = level else {

@@ -1,5 +1,4 @@
-//! Faults planted from outside: a wrapper tampers with what goes into a genuine core and with what
-//! comes out of it. The core has no switch for any of them, and the suite must find every one.
+//! Faults of the core: a wrapper changes the events that go into a genuine core, or the effects that come out.
 
 use std::collections::VecDeque;
 
@@ -76,7 +75,7 @@ impl CoreFault {
             Self::QueueOneTooMany => "the queue holds one too many",
             Self::KeepOneJobTooMany => "one ended job too many is kept",
             Self::LieAboutExecution => "unknown is called not_executed",
-            Self::LoseAnAnswer => "now and then an answer is lost",
+            Self::LoseAnAnswer => "every twentieth answer is lost",
             Self::SwapTwoCalls => "two calls change places",
             Self::IgnoreMcpCancel => "a cancel by the agent is ignored",
             Self::ChangeATerminalState => "a job that failed is later said to have succeeded",
@@ -92,7 +91,7 @@ impl CoreFault {
         }
     }
 
-    /// A genuine core, which `make` makes, with this fault around it.
+    /// The core that `make` builds, with this fault around it.
     pub fn plant(
         self,
         limits: &Limits,
@@ -125,7 +124,7 @@ pub struct FaultyCore {
     last_execute: Option<ToUnity>,
     last_seq: u64,
     held: VecDeque<Event>,
-    /// Whatever the fault counts.
+    /// What some faults count.
     count: u64,
     session: Option<coordination::ConnectionId>,
 }
@@ -136,10 +135,10 @@ impl Core for FaultyCore {
             return Vec::new();
         }
         let mut effects = Vec::new();
-        for event in self.tamper_with_event(event) {
+        for event in self.change_event(event) {
             effects.extend(self.core.handle(now, event));
         }
-        self.tamper_with_effects(now, effects)
+        self.change_effects(now, effects)
     }
 
     fn next_deadline(&self) -> Option<Deadline> {
@@ -161,13 +160,13 @@ impl FaultyCore {
         }
     }
 
-    /// A deadline that is forgotten is met only when something else happens.
+    /// A forgotten deadline is met only when another event comes.
     fn forgets(&self, event: &Event) -> bool {
         let hidden = self.core.next_deadline().is_some_and(|deadline| self.hides(deadline.why));
         self.fault == CoreFault::DoNothing || (*event == Event::DeadlineReached && hidden)
     }
 
-    fn tamper_with_event(&mut self, event: Event) -> Vec<Event> {
+    fn change_event(&mut self, event: Event) -> Vec<Event> {
         match (self.fault, event) {
             (
                 CoreFault::AcceptAStaleSeq,
@@ -179,7 +178,7 @@ impl FaultyCore {
                 vec![Event::UnityFrame { on, frame: Ok(FromUnity::EditorStatus(status)) }]
             }
             (CoreFault::SwapTwoCalls, event @ Event::CallReceived { .. }) => {
-                // Every third call waits for the next one, which goes first.
+                // Every third call is held back until the next one has gone first.
                 self.count += 1;
                 if self.count.is_multiple_of(3) {
                     self.held.push_back(event);
@@ -215,18 +214,18 @@ impl FaultyCore {
         }
     }
 
-    fn tamper_with_effects(&mut self, now: Timestamp, effects: Vec<Effect>) -> Vec<Effect> {
-        let mut tampered = Vec::new();
+    fn change_effects(&mut self, now: Timestamp, effects: Vec<Effect>) -> Vec<Effect> {
+        let mut changed = Vec::new();
         for effect in effects {
             if let Effect::Note(Note::SessionBegan { on, .. }) = &effect {
                 self.session = Some(*on);
             }
-            tampered.extend(self.tamper_with_effect(now, effect));
+            changed.extend(self.change_effect(now, effect));
         }
-        tampered
+        changed
     }
 
-    fn tamper_with_effect(&mut self, now: Timestamp, effect: Effect) -> Vec<Effect> {
+    fn change_effect(&mut self, now: Timestamp, effect: Effect) -> Vec<Effect> {
         match (self.fault, effect) {
             (CoreFault::ResendAfterReconnect, Effect::Send { on, frame }) => {
                 let again = match &frame {

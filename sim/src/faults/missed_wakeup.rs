@@ -1,5 +1,4 @@
-//! MissedWakeups: a network whose streams can miss a wake-up. What has arrived has left the wire, but whoever
-//! reads is not woken for it until something else wakes it.
+//! A network whose streams miss wake-ups: bytes have arrived, but the reader is not woken until something else wakes it.
 
 use std::io;
 use std::pin::Pin;
@@ -8,7 +7,7 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use unity_mcp::network::{Accepted, Listener, Network};
 
-/// Every so many reads of a stream one is missed.
+/// One of so many reads of a stream is missed.
 const MISSED_EVERY: u32 = 5;
 const BUFFER: usize = 16 * 1024;
 
@@ -27,7 +26,7 @@ pub(crate) struct MissedWakeupStream<S> {
     stream: S,
     misses_wakeups: bool,
     reads: u32,
-    /// What was read while nobody was woken.
+    /// Bytes that the reader was not woken for.
     missed: Vec<u8>,
 }
 
@@ -86,7 +85,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for MissedWakeupStream<S> {
         self.reads += 1;
         if self.reads.is_multiple_of(MISSED_EVERY) && !read.filled().is_empty() {
             self.missed = read.filled().to_vec();
-            return Poll::Pending; // And nobody is going to wake the reader.
+            return Poll::Pending; // The inner stream will not wake the reader again.
         }
         buffer.put_slice(read.filled());
         Poll::Ready(Ok(()))

@@ -1,4 +1,4 @@
-//! Faults that a shell could have: what the core decided is right, and what comes of it is not.
+//! Faults of the shell: the core decides right, and the shell does something else.
 
 use std::collections::VecDeque;
 
@@ -34,12 +34,12 @@ impl ShellFault {
     }
 }
 
-/// A core whose effects and events are tampered with on their way.
+/// A core whose events and effects are changed on their way.
 pub(crate) struct FaultyShell<C> {
     fault: ShellFault,
     core: C,
     session: Option<ConnectionId>,
-    /// The session before, until something was sent there.
+    /// The previous session, until something was sent there.
     before: Option<ConnectionId>,
     /// Calls without an answer, in order.
     open: VecDeque<CallId>,
@@ -50,7 +50,7 @@ impl<C: Core> FaultyShell<C> {
         Self { fault, core, session: None, before: None, open: VecDeque::new() }
     }
 
-    fn tamper(&mut self, effect: Effect) -> Effect {
+    fn change(&mut self, effect: Effect) -> Effect {
         if let Effect::Note(Note::SessionBegan { on, .. }) = &effect {
             self.before = self.session.replace(*on);
         }
@@ -81,7 +81,7 @@ impl<C: Core> Core for FaultyShell<C> {
     fn handle(&mut self, now: Timestamp, event: Event) -> Vec<Effect> {
         match (self.fault, &event) {
             (ShellFault::IgnoreTheOverflow, Event::UnityNotSent { .. }) => return Vec::new(),
-            // Whoever sends there does not know that the socket is gone.
+            // Such a shell does not notice that the old socket is closed.
             (ShellFault::SendOnTheOldSocket, Event::UnityNotSent { on, .. })
                 if self.session != Some(*on) =>
             {
@@ -103,7 +103,7 @@ impl<C: Core> Core for FaultyShell<C> {
             ) => {}
         }
         let effects = self.core.handle(now, event);
-        effects.into_iter().map(|effect| self.tamper(effect)).collect()
+        effects.into_iter().map(|effect| self.change(effect)).collect()
     }
 
     fn next_deadline(&self) -> Option<Deadline> {

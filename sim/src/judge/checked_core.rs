@@ -1,5 +1,4 @@
-//! CheckedCore: a core with the model beside it. It sits in the place of the core in a whole server, so that
-//! the model judges what happens there as it does in random schedules.
+//! CheckedCore: a core with the model beside it. A server runs it in place of its core.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,10 +16,10 @@ use crate::judge::model::{Ask, Millis, Model};
 use crate::levels::clock;
 use crate::record::log::Log;
 
-/// Deadlines at one moment before time is said to stand still.
+/// More deadlines at one moment mean that time stands still.
 const ROUNDS_MAX: u32 = 1_000;
 
-/// What was broken, and what was seen; shared by all cores of a simulation.
+/// Broken promises and coverage, shared by all cores of a run.
 #[derive(Clone, Default)]
 pub(crate) struct Violations(Arc<Mutex<(Vec<String>, Coverage)>>);
 
@@ -40,10 +39,10 @@ impl Violations {
 
 pub(crate) struct CheckedCore<C> {
     core: C,
-    /// Gone once something was broken: it knows no way on from there.
+    /// `None` after a violation: the model cannot continue from there.
     model: Option<Model>,
     violations: Violations,
-    /// Where the state that agents can ask for is written down.
+    /// Records changes of the state that agents can ask for.
     log: Log,
     host: String,
     state: Option<State>,
@@ -51,7 +50,7 @@ pub(crate) struct CheckedCore<C> {
     met_at: Option<Millis>,
 }
 
-/// What `get_editor_state` says of server and Editor, and why a call would wait.
+/// The state of the server and of the Editor, and why a call would wait.
 type State = (ServerState, Option<EditorState>, Option<Reason>);
 
 impl<C: Core> CheckedCore<C> {
@@ -98,7 +97,7 @@ impl<C: Core> CheckedCore<C> {
         }
     }
 
-    /// What was due by now comes before the event.
+    /// Deadlines that are due come before the event.
     fn meet_deadlines(&mut self, now: Timestamp, is_deadline: bool) -> Vec<Effect> {
         let mut effects = Vec::new();
         let mut next = self.next_of_model();
@@ -125,11 +124,11 @@ impl<C: Core> CheckedCore<C> {
         self.model.as_ref().and_then(Model::next_deadline)
     }
 
-    /// What the model must know before the core decides.
+    /// The model gets the event before the core does.
     fn tell_model(&mut self, now: Millis, event: &Event) {
         let Some(model) = &mut self.model else { return };
         match event {
-            // A server without its port has no Unity: nothing of the model applies to it.
+            // A server without the port has no Unity, so the model does not apply.
             Event::PortHeld { .. } => self.model = None,
             Event::CallReceived { call, request, .. } => {
                 let client = request.client_request_id().map(str::to_owned);
@@ -160,7 +159,7 @@ impl<C: Core> CheckedCore<C> {
         }
     }
 
-    /// What `get_editor_state` would say, if it says something new.
+    /// Records what `get_editor_state` would answer, if it has changed.
     fn note_state(&mut self, now: Timestamp) {
         if self.log.is_brief {
             return;
@@ -188,8 +187,7 @@ impl<C: Core> Core for CheckedCore<C> {
         effects
     }
 
-    /// Also when only the model has something due: then the core must act, or is late. The loop asks when,
-    /// never why.
+    /// Includes deadlines that only the model has: then the core is late. The event loop uses only the time.
     fn next_deadline(&self) -> Option<Deadline> {
         let of_core = self.core.next_deadline();
         let of_model = self.next_of_model().map(|at| Deadline {

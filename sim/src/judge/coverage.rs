@@ -20,8 +20,7 @@ pub struct Coverage {
     faults: BTreeMap<String, (u64, u64)>,
 }
 
-/// What agents are told, where a call was when its session ended, and what became of a cancel: read from the wires,
-/// the books of Unity and the records of the agents. Every error code belongs to it too.
+/// Seen on the wires, in the books of Unity and in the records of agents. Every error code is added to it.
 const ON_THE_WIRES: [&str; 18] = [
     "told completed",
     "told completed_error",
@@ -43,7 +42,7 @@ const ON_THE_WIRES: [&str; 18] = [
     "lost during a close",
 ];
 
-/// What the model sees beside a core.
+/// Seen by the model.
 const BESIDE_THE_CORE: [&str; 50] = [
     "Unity cancelled at once",
     "Unity forgot a job",
@@ -97,7 +96,7 @@ const BESIDE_THE_CORE: [&str; 50] = [
     "waited too long for an Editor",
 ];
 
-/// Everything that goes wrong around the server.
+/// Faults around the server.
 const FAULTS: [&str; 36] = [
     "answer binary",
     "answer error",
@@ -137,7 +136,7 @@ const FAULTS: [&str; 36] = [
     "stale",
 ];
 
-/// How often a run of so many plans must have seen a thing. A short run asks for little or nothing.
+/// How often a run of so many plans must see a thing.
 fn floor(what: &str, plans: u64) -> u64 {
     let per_million = match what {
         // Few plans have a job that Unity refuses to cancel, and an agent that asks about it then.
@@ -150,7 +149,7 @@ fn floor(what: &str, plans: u64) -> u64 {
     plans * per_million / 1_000_000
 }
 
-/// A thing, how often it was seen, and how often it must have been.
+/// A thing, how often it was seen, and its floor.
 pub type Row = (Cow<'static, str>, u64, u64);
 
 impl Coverage {
@@ -174,7 +173,7 @@ impl Coverage {
         }
     }
 
-    /// The faults of a scenario until then.
+    /// Counts the faults of a scenario until `until`.
     pub(crate) fn count_faults(
         &mut self,
         scenario: &Scenario,
@@ -197,7 +196,7 @@ impl Coverage {
         }
     }
 
-    /// Everything that has a floor, faults apart.
+    /// Everything that has a floor, except faults.
     pub fn table(&self, plans: u64) -> Vec<Row> {
         let codes =
             ErrorCode::ALL.into_iter().map(|code| Cow::Owned(format!("told {}", code.text())));
@@ -214,7 +213,7 @@ impl Coverage {
         self.counts.get(what).copied().unwrap_or_default()
     }
 
-    /// Kinds of faults: how often, how often while a call had no answer, and the floor of the latter.
+    /// Each kind of fault: how often, how often while a call had no answer, and the floor of the latter.
     pub fn fault_table(&self, plans: u64) -> Vec<(&'static str, u64, u64, u64)> {
         let row = |kind: &'static str| {
             let (times, busy) = self.faults.get(kind).copied().unwrap_or_default();
@@ -228,7 +227,7 @@ impl Coverage {
         self.faults.values().map(|(times, _)| times).sum()
     }
 
-    /// What was seen less often than it must be.
+    /// What was seen less often than its floor.
     pub fn missing(&self, plans: u64) -> Vec<String> {
         let rows = self.table(plans).into_iter();
         let rows =
@@ -246,7 +245,6 @@ fn is_open(record: &CallRecord, at: Duration) -> bool {
     has_begun && !has_ended
 }
 
-/// What kind of fault it is, if it is one.
 fn fault_of(action: &Action) -> Option<String> {
     match action {
         Action::Call(_) | Action::Cancel { .. } | Action::Leave { .. } => None,

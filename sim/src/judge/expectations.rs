@@ -1,6 +1,4 @@
-//! What must be true of a run: here what the scenario expects, in `promises` what holds always. CheckedCore by
-//! the agents' diaries, the bytes on the wires and the books of the Editors; never by what the server
-//! says of itself.
+//! What the scenario itself expects: the answers of its calls, and what Unity ran.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,7 +11,6 @@ use crate::scenario::{Call, Expected, Scenario};
 
 pub(super) type AllBooks = BTreeMap<String, (Duration, Books)>;
 
-/// What the scenario itself expects.
 pub(crate) fn expectations(
     scenario: &Scenario,
     records: &CallRecordsSnapshot,
@@ -50,7 +47,7 @@ fn check_call(call: &Call, record: &CallRecord) -> Result<(), String> {
         ([] | [_], Expected::Anything) if record.cancelled_at.is_some() => return Ok(()),
         ([], _) => return Err("it was not answered".to_owned()),
         ([(at, told)], _) => (*at, told),
-        (many, _) => return Err(format!("it was told {} things", many.len())),
+        (many, _) => return Err(format!("it was answered {} times", many.len())),
     };
     let fits = match (&call.expected, told) {
         (Expected::Ok(fields), CallResult::Ok(result)) => contains(result, fields),
@@ -62,7 +59,7 @@ fn check_call(call: &Call, record: &CallRecord) -> Result<(), String> {
         (Expected::Ok(_) | Expected::Error { .. } | Expected::Nothing, _) => false,
     };
     if !fits {
-        return Err(format!("it was told {told:?}, expected {:?}", call.expected));
+        return Err(format!("it was answered with {told:?}, expected {:?}", call.expected));
     }
     let took = at.saturating_sub(record.called_at.unwrap_or_default());
     match call.within {

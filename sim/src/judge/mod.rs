@@ -1,5 +1,5 @@
-//! What must be true of a run. A run is judged by its records, by the books of the Editors and by what agents
-//! were told, never by what the server says of itself.
+//! Checks of a run, and what runs have covered. The evidence is the records, the books of the Editors and what agents
+//! received, never what the server reports about itself. Uses `record`, `scenario` and the core.
 
 pub(crate) mod call_outcomes;
 pub(crate) mod checked_core;

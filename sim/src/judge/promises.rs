@@ -1,4 +1,4 @@
-//! What is promised always: the server's end of every wire is read in order, and compared with Unity's books.
+//! The promises of every run: reads the server's end of every wire in order and compares it with the books of Unity.
 
 mod agents;
 
@@ -19,11 +19,11 @@ use crate::record::trace;
 use crate::scenario::SERVER;
 use agents::OpenRequest;
 
-/// How long what has come over one wire may take to be known at the others: two ticks.
+/// The delay between one wire and another inside the server: two ticks.
 const SETTLES: Duration = Duration::from_millis(2);
 
-/// What is broken of what is promised always, and what was seen. `is_forged`: Unity says answers that it did not make,
-/// and can be sent the next request too early.
+/// The broken promises, and the coverage. `is_forged`: Unity sends answers to requests that it has not handled, so that
+/// it can get the next request too early.
 pub(crate) fn promises(
     records: &[Record],
     books: &AllBooks,
@@ -62,31 +62,30 @@ pub(crate) fn promises(
     (failures, checker.coverage)
 }
 
-/// Sees the server's end of every wire, in order.
 #[derive(Default)]
 struct PromiseChecker {
     outcomes: CallOutcomes,
     ran: Vec<String>,
-    /// Unity says answers that it did not make, some of them before the request: only the model can tell what is free.
+    /// The wires do not show whether Unity is free; the model does.
     is_forged: bool,
     /// Requests that were sent to Unity.
     sent: BTreeSet<String>,
     /// Requests of agents without an answer, by connection and id.
     open: BTreeMap<(Wire, String), OpenRequest>,
-    /// When each call for Unity came.
+    /// When each call for Unity arrived.
     arrived: BTreeMap<String, Duration>,
     last_sent: Option<(Duration, String)>,
     /// What runs in Unity, by connection.
     running: BTreeMap<Wire, String>,
-    /// The connection that was welcomed last, by server.
+    /// The connection that got the last hello of each server.
     session: BTreeMap<Arc<str>, Wire>,
     /// The calls that started the jobs.
     jobs: BTreeMap<String, String>,
-    /// The calls of the requests that do something in Unity, and whether its answer is theirs.
+    /// The call of each request that runs in Unity, and whether Unity's answer is the answer of the call.
     labels: BTreeMap<String, (String, bool)>,
-    /// What Unity gave for a call.
+    /// What Unity answered for a call.
     results: BTreeMap<String, Given>,
-    taken_back_at: BTreeMap<String, Duration>,
+    cancelled_at: BTreeMap<String, Duration>,
     drops: Drops,
     coverage: Coverage,
 }
@@ -95,7 +94,7 @@ struct Given {
     at: Duration,
     on: Wire,
     result: Json,
-    /// Whether its caller must be told at once.
+    /// Whether the agent must get it at once.
     is_due: bool,
 }
 
@@ -116,11 +115,10 @@ impl PromiseChecker {
                 self.drops.closing.insert(wire.clone());
                 Ok(())
             }
-            // One server relays to another: there the call arrives where it is decided, and for the
-            // first one it has left.
+            // One server relays to another: the call arrives at the second, and the first has sent it.
             (false, Crossing::Received(WireMessage::Json(request))) if is_relay(wire) => {
                 self.arrived.insert(label_of(request), at);
-                self.outcomes.handed(label_of(request))
+                self.outcomes.sent(label_of(request))
             }
             (false, Crossing::Sent(_) | Crossing::Ended) if is_relay(wire) => Ok(()),
             (false, Crossing::Received(WireMessage::Json(request))) => {
@@ -134,7 +132,7 @@ impl PromiseChecker {
             (false, Crossing::Ended) => {
                 let open = self.open.extract_if(.., |(of, _), _| of == wire);
                 for (_, request) in open.collect::<Vec<_>>() {
-                    self.on_taken_back(at, request);
+                    self.on_cancelled(at, request);
                 }
                 Ok(())
             }
@@ -170,9 +168,9 @@ impl PromiseChecker {
             return Err(format!("{id} was sent while Unity had {other}"));
         }
         let label = text(frame, "client_request_id");
-        // A cancel that has just come may not have got through to where it is decided.
+        // A cancel that has just arrived may not have reached the core.
         let has_just_ended =
-            self.taken_back_at.get(&label).is_some_and(|back| at <= *back + SETTLES);
+            self.cancelled_at.get(&label).is_some_and(|back| at <= *back + SETTLES);
         if kind == "execute" && self.outcomes.is_closed(&label) && !has_just_ended {
             return Err(format!("{label} was sent after its end"));
         }
@@ -185,7 +183,7 @@ impl PromiseChecker {
             }
             self.last_sent = Some((*arrived, label.clone()));
         }
-        self.outcomes.handed(label)
+        self.outcomes.sent(label)
     }
 
     fn on_frame(&mut self, at: Duration, wire: &Wire, frame: &Json) {
@@ -203,14 +201,14 @@ impl PromiseChecker {
         }
     }
 
-    /// What came together with the reason for the end of its session comes too late.
+    /// A result that arrives together with the end of its session may be too late.
     fn excuse(&mut self, at: Duration, wire: &Wire) {
         let together =
             self.results.values_mut().filter(|given| given.on == *wire && given.at == at);
         together.for_each(|given| given.is_due = false);
     }
 
-    /// Where was everybody when the session ended?
+    /// Counts where calls were when the session ended.
     fn on_socket_ended(&mut self, at: Duration, wire: &Wire) {
         self.excuse(at, wire);
         let running = self.running.remove(wire);
@@ -219,7 +217,7 @@ impl PromiseChecker {
         }
         let waits = |request: &OpenRequest| {
             let label = request.label.as_ref().filter(|_| request.is_for_unity());
-            label.is_some_and(|label| !self.outcomes.was_handed(label))
+            label.is_some_and(|label| !self.outcomes.was_sent(label))
         };
         if self.open.values().any(waits) {
             self.coverage.count("lost ", "before a call was sent");
@@ -249,7 +247,7 @@ mod tests {
 
     use super::*;
 
-    /// The server's end of a conversation over pipes and of one with Unity: who sends, and what.
+    /// The server's end of the pipes of an agent and of the socket of Unity: who sends, and what.
     fn failures(said: &[(&str, Json)], ran: &[&str]) -> Vec<String> {
         let wire = |client: &str| Wire { client: client.into(), server: SERVER.into(), number: 1 };
         let records: Vec<Record> = (1..)
@@ -305,7 +303,7 @@ mod tests {
         ("from unity", json!({ "type": "result", "request_id": id, "result": result }))
     }
 
-    /// Of a Unity that ran these calls.
+    /// The books of a Unity that ran these calls.
     fn books_with(ran: &[&str]) -> AllBooks {
         let execution = |call: &&str| Execution {
             at: Duration::ZERO,
@@ -328,7 +326,7 @@ mod tests {
         assert!(failures(&right, &[]).concat().contains("never ran"));
         let others = console("r1", &json!([{ "type": "log", "message": "x" }]));
         let told = [hello.clone(), call(1, "a"), execute("r1", "a"), others, answer(1)];
-        assert!(failures(&told, &["a"]).concat().contains("did not say"));
+        assert!(failures(&told, &["a"]).concat().contains("did not answer"));
         let pause = (0..40).map(|_| ("to unity", json!({ "type": "ping" })));
         let late: Vec<_> = right.iter().take(4).cloned().chain(pause).chain([answer(1)]).collect();
         assert!(failures(&late, &["a"]).concat().contains("not passed on"));
@@ -357,7 +355,7 @@ mod tests {
                 vec![hello, call(1, "a"), error(1, "not_executed"), execute("r1", "a")],
                 "after its end",
             ),
-            (vec![call(1, "a"), error(1, "unknown")], "a never left"),
+            (vec![call(1, "a"), error(1, "unknown")], "a was never sent"),
             (vec![call(1, "a"), error(1, "")], "without a guarantee"),
         ] {
             let failures = failures(&said, &[]);

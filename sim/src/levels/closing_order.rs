@@ -1,5 +1,5 @@
-//! ClosingOrder: a killed program's sockets close in the order of their wires. A runtime that is dropped
-//! drops its tasks in an order that depends on what else runs in the process.
+//! ClosingOrder: the sockets of a killed program close in the order of their wires. A runtime drops its tasks in an
+//! order that depends on what else runs in the process, so that runs would differ.
 
 use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,17 +17,17 @@ struct State {
 }
 
 impl ClosingOrder {
-    /// From now on sockets are kept until `close_all`.
+    /// The program is being killed: sockets are kept until `close_all`.
     pub(crate) fn begin(&self) {
         self.state().is_killed = true;
     }
 
-    /// A socket whose owner has let go of it.
-    pub(crate) fn let_go(&self, wire: Wire, socket: impl Any + Send) {
+    /// The owner of this socket has dropped it.
+    pub(crate) fn on_drop(&self, wire: Wire, socket: impl Any + Send) {
         let mut state = self.state();
         if state.is_killed {
             state.sockets.push((wire, Box::new(socket)));
-        } // Else it closes here and now.
+        } // Otherwise it is dropped here, which closes it.
     }
 
     fn close_all(&self) {
@@ -41,7 +41,7 @@ impl ClosingOrder {
     }
 }
 
-/// Held by a program as the last thing that is dropped of it.
+/// A program drops this last.
 pub(crate) struct ClosesLast(pub(crate) ClosingOrder);
 
 impl Drop for ClosesLast {

@@ -1,5 +1,4 @@
-//! What programs of a simulation run on: hosts, links between them, and virtual time. `net` has it from
-//! turmoil, `memory` from one paused runtime.
+//! Hosts: where programs run, with links between them and virtual time. `turmoil` and `in_memory` implement it.
 
 use std::future::Future;
 use std::io;
@@ -7,12 +6,12 @@ use std::time::Duration;
 
 use unity_mcp::network::Network;
 
-/// What the network between two hosts can suffer.
+/// A fault of the link between two hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkFault {
     /// Everything is lost, and connections that lose something never recover.
     Partition,
-    /// Everything is late: it arrives when the fault ends.
+    /// Everything arrives when the fault ends.
     Hold,
     /// What goes from the first host to the second is lost.
     Lose,
@@ -23,31 +22,31 @@ pub enum LinkFault {
 pub(crate) trait Hosts {
     type Network: HostNetwork;
 
-    /// `software` runs on it now, and anew after each `start`.
+    /// Runs `software` on a new host, and again after each `start`.
     fn host<F, R>(&mut self, name: &str, software: F)
     where
         F: Fn(Self::Network) -> R + 'static,
         R: Future<Output = ()> + 'static;
 
-    /// Lets some time pass, but not more than until then.
+    /// Lets some time pass, at most until `until`.
     fn step(&mut self, until: Duration) -> Result<(), String>;
 
     fn elapsed(&self) -> Duration;
 
-    /// The program on the host is killed; the system closes its sockets.
+    /// Kills the program on the host; the system closes its sockets.
     fn crash(&mut self, host: &str);
 
     fn start(&mut self, host: &str);
 
     fn break_link(&mut self, fault: LinkFault, from: &str, to: &str);
 
-    /// `usual` is the latency without a fault.
+    /// `usual`: the latency without a fault.
     fn restore_link(&mut self, fault: LinkFault, from: &str, to: &str, usual: Duration);
 }
 
 /// The network as one program sees it.
 pub(crate) trait HostNetwork: Network {
-    /// The pipes of a program on this host, once somebody has started it.
+    /// The pipes of the program on this host, once an agent has started it.
     fn own_pipes(&self) -> impl Future<Output = io::Result<Self::Stream>>;
 
     /// Starts the program on `host` and holds its pipes.

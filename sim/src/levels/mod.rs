@@ -1,5 +1,5 @@
 //! The three levels at which a scenario can run, from the two cores alone to whole programs over simulated TCP.
-//! A level may use everything but `random` and `commands`.
+//! A level may use everything except `random` and `commands`.
 
 pub(crate) mod clock;
 pub(crate) mod closing_order;

@@ -1,5 +1,5 @@
-//! Runs a scenario: lets virtual time pass, does to network and server what the scenario says, and
-//! compares what came of it with what it expects.
+//! Runs a scenario at a level: lets virtual time pass, changes network and server as the scenario says, and checks the
+//! result.
 
 use std::cell::OnceCell;
 use std::collections::VecDeque;
@@ -20,34 +20,34 @@ use crate::record::log::{Log, Record, RecordKind};
 use crate::record::trace::{self, Line};
 use crate::scenario::{Action, NETWORK, SERVER, Scenario, ServerAction};
 
-/// How long the run goes on when everything is done and answered.
+/// How long a run goes on after the last step and the last answer.
 pub(crate) const REST: Duration = Duration::from_millis(200);
-/// A run that is not over by then never will be.
+/// A run that lasts longer never ends.
 pub(crate) const END_MAX: Duration = Duration::from_secs(1_200);
-/// How much real time a run may take beside what it simulates.
+/// The real time that a run may take; a part of the simulated time is added.
 const REAL_TIME_MAX: Duration = Duration::from_secs(20);
-/// How long the Editors have to close their books.
+/// How many steps the Editors have to hand in their books.
 const CLOSING_MAX: u32 = 1_000;
 
-/// Said of a build whose runs prove nothing.
+/// The failure of every run of a build that does not see panics.
 const UNSOUND: &str = "built without --cfg tokio_unstable, so that a panic in a program would pass \
     unseen: RUSTFLAGS takes the place of .cargo/config.toml, add it there";
 
-/// How much of the world is simulated.
+/// How much is simulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Level {
-    /// The core of the server and that of the mock, and nothing else.
+    /// Only the core of the server and the core of the mock.
     Core,
-    /// The whole programs and real clients, in one runtime and with a network that is nothing but queues.
+    /// Whole programs and real clients in one runtime, over queues of bytes.
     Shell,
-    /// The same on hosts of their own, over the TCP of turmoil.
+    /// The same programs, each on its own host, over the TCP of turmoil.
     Full,
 }
 
 impl Level {
     pub const ALL: [Self; 3] = [Self::Core, Self::Shell, Self::Full];
 
-    /// Whether it can show what the scenario is about; if not, why.
+    /// `Err` says why this level cannot run the scenario.
     pub fn fits(self, scenario: &Scenario) -> Result<(), String> {
         match self {
             Self::Core => core::fits(scenario),
@@ -56,10 +56,10 @@ impl Level {
     }
 }
 
-/// What a scenario came to.
+/// The result of a run.
 pub struct Run {
     pub(crate) records: Vec<Record>,
-    /// What is not as it should be; empty if all is well.
+    /// Empty if everything holds.
     pub failures: Vec<String>,
     pub simulated: Duration,
     pub coverage: Coverage,
@@ -69,7 +69,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// Made when it is asked for: most runs of a swarm are never looked at.
+    /// Made on demand: most runs of a swarm are never shown.
     pub(crate) fn lines(&self) -> &[Line] {
         self.lines.get_or_init(|| trace::lines(&self.records, self.hidden))
     }
@@ -78,7 +78,7 @@ impl Run {
         trace::render(self.lines())
     }
 
-    /// Everything there is, at both ends of every wire: what two runs must agree on to the byte.
+    /// All records of both ends of every wire. Two runs with one seed must have the same.
     pub fn everything(&self) -> String {
         let shown = |record| printable(&format!("{record:?}"), 10_000) + "\n";
         let records = self.records.iter().map(shown);
@@ -87,7 +87,7 @@ impl Run {
     }
 }
 
-/// What the hosts manager does at a time.
+/// What changes at a time of the scenario, apart from what agents do.
 pub(crate) enum ScheduledChange {
     BreakLink { fault: LinkFault, from: String, to: String, words: String },
     RestoreLink { fault: LinkFault, from: String, to: String, words: String },
@@ -95,12 +95,12 @@ pub(crate) enum ScheduledChange {
     Note { actor: String, kind: &'static str, text: String },
 }
 
-/// Runs the genuine server, and writes everything down.
+/// Runs the server without a fault and records everything.
 pub fn run(level: Level, scenario: &Scenario) -> Run {
     run_with(level, scenario, Fault::None, Log::default())
 }
 
-/// The same for judges alone: what they do not need is left out, for it takes time.
+/// Runs a server and records only what the checks read, which is faster.
 pub fn run_brief(level: Level, scenario: &Scenario, fault: Fault) -> Run {
     run_with(level, scenario, fault, Log::brief())
 }
@@ -108,21 +108,21 @@ pub fn run_brief(level: Level, scenario: &Scenario, fault: Fault) -> Run {
 fn run_with(level: Level, scenario: &Scenario, fault: Fault, log: Log) -> Run {
     let begin = std::time::Instant::now();
     let context = RunContext::new(fault, log, scenario);
-    let played = catch_unwind(AssertUnwindSafe(|| {
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
         let (seed, latency, log) = (scenario.seed, scenario.latency, context.log.clone());
         match level {
             Level::Core => {
-                let (played, simulated) = core::play(scenario, &context);
-                (played, simulated, context.log.take())
+                let (outcome, simulated) = core::run_scenario(scenario, &context);
+                (outcome, simulated, context.log.take())
             }
-            Level::Full => play(TurmoilHosts::new(seed, latency, log), scenario, &context),
+            Level::Full => run_programs(TurmoilHosts::new(seed, latency, log), scenario, &context),
             Level::Shell => match InMemoryHosts::new(seed, latency, log) {
-                Ok(hosts) => play(hosts, scenario, &context),
+                Ok(hosts) => run_programs(hosts, scenario, &context),
                 Err(problem) => (Err(problem), Duration::ZERO, Vec::new()),
             },
         }
     }));
-    let (mut failures, simulated, records) = match played {
+    let (mut failures, simulated, records) = match outcome {
         Ok((Ok(()), simulated, records)) => (Vec::new(), simulated, records),
         Ok((Err(problem), simulated, records)) => (vec![problem], simulated, records),
         Err(_) => (vec!["a program panicked".to_owned()], Duration::ZERO, context.log.take()),
@@ -170,13 +170,13 @@ fn hidden_frames(scenario: &Scenario) -> &'static [&'static str] {
     }
 }
 
-fn play<S: Hosts>(
+fn run_programs<S: Hosts>(
     mut hosts: S,
     scenario: &Scenario,
     context: &RunContext,
 ) -> (Result<(), String>, Duration, Vec<Record>) {
     start::start_all(&mut hosts, scenario, context);
-    let played = let_time_pass(&mut hosts, scenario, context);
+    let outcome = advance(&mut hosts, scenario, context);
     let simulated = hosts.elapsed();
     let records = context.log.take();
     context.finish.cancel();
@@ -186,10 +186,10 @@ fn play<S: Hosts>(
             break;
         }
     }
-    (played, simulated, records)
+    (outcome, simulated, records)
 }
 
-fn let_time_pass<S: Hosts>(
+fn advance<S: Hosts>(
     hosts: &mut S,
     scenario: &Scenario,
     context: &RunContext,
@@ -207,7 +207,7 @@ fn let_time_pass<S: Hosts>(
         let until = next_change.into_iter().chain(over_at).min();
         hosts.step(until.unwrap_or(Duration::MAX))?;
         let all_begun = changes.is_empty() && hosts.elapsed() > last_step;
-        if over_at.is_none() && all_begun && is_settled(scenario, context) {
+        if over_at.is_none() && all_begun && is_answered(scenario, context) {
             over_at = Some(hosts.elapsed() + REST);
         }
         if hosts.elapsed() > END_MAX {
@@ -217,8 +217,8 @@ fn let_time_pass<S: Hosts>(
     Ok(())
 }
 
-/// Every call has its answer, or will have none.
-fn is_settled(scenario: &Scenario, context: &RunContext) -> bool {
+/// Every call is answered, cancelled or lost.
+fn is_answered(scenario: &Scenario, context: &RunContext) -> bool {
     scenario.calls().all(|(_, call)| context.calls.is_closed(&call.label))
 }
 
@@ -283,7 +283,7 @@ fn apply<S: Hosts>(
         ScheduledChange::Server(ServerAction::Stop) => context.stop.borrow().cancel(),
         ScheduledChange::Server(ServerAction::Crash) => {
             hosts.crash(SERVER);
-            context.stop.borrow().cancel(); // If it still runs, then to no effect.
+            context.stop.borrow().cancel(); // The in-memory level cannot end its tasks; they are cut off.
         }
         ScheduledChange::Server(ServerAction::Start) => hosts.start(SERVER),
         ScheduledChange::Note { .. } => {}
@@ -291,7 +291,6 @@ fn apply<S: Hosts>(
 }
 
 impl ScheduledChange {
-    /// What is told of it.
     pub(crate) fn note(&self, now: Duration, context: &RunContext) {
         let (actor, kind, text) = match self {
             Self::BreakLink { words, .. } => (NETWORK, "suffers", words.as_str()),

@@ -1,8 +1,8 @@
-//! The simulated network: hosts, links and virtual time. The only file that names turmoil.
+//! The full level: hosts, links and virtual time from turmoil. The only file that uses turmoil.
 //!
-//! All programs of a scenario sit at one developer's network, but each on a host of its own, so that
-//! links can be cut and programs killed one by one. Ports belong to the network: whoever binds one has
-//! it until it ends, and everybody finds the holder by the number alone, as on the real loopback.
+//! In reality all programs run on one machine. Here each has its own host, so that links can fail and programs be
+//! killed one by one. A port still belongs to the machine: one program holds it, and others find that program by the
+//! port alone.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -20,21 +20,20 @@ use crate::levels::hosts::{HostNetwork, Hosts, LinkFault};
 use crate::record::log::{Log, Wire};
 use crate::record::recorded_stream::{RecordedStream, StreamOrigin};
 
-/// Where a program that speaks over pipes gets them; nobody else's port has this number.
+/// Pipes are connections to this port, which no program binds.
 const PIPES: u16 = 1;
 /// One step of virtual time.
 const TICK: Duration = Duration::from_millis(1);
 
 pub(crate) type Stream = RecordedStream<TcpStream>;
 
-/// Hosts, links and time, a tick at a time.
 pub(crate) struct TurmoilHosts {
     sim: turmoil::Sim<'static>,
     network: TurmoilNetwork,
 }
 
 impl TurmoilHosts {
-    /// `latency` is the way of every message in every direction.
+    /// `latency`: how long each message takes in each direction.
     pub(crate) fn new(seed: u64, latency: Duration, log: Log) -> Self {
         Clock::Turmoil.use_it();
         let sim = turmoil::Builder::new()
@@ -70,7 +69,7 @@ impl Hosts for TurmoilHosts {
         });
     }
 
-    /// One tick, which is never too much.
+    /// One tick.
     fn step(&mut self, _until: Duration) -> Result<(), String> {
         self.sim.step().map(drop).map_err(|error| error.to_string())
     }
@@ -126,7 +125,7 @@ pub(crate) struct TurmoilNetwork {
 
 #[derive(Default)]
 struct Shared {
-    /// Who has which port.
+    /// The host that holds each port.
     ports: BTreeMap<u16, String>,
     closing: BTreeMap<String, ClosingOrder>,
 }
@@ -196,7 +195,7 @@ impl Network for TurmoilNetwork {
     }
 }
 
-/// A port that a program has, until this is dropped.
+/// A port that a program holds until it drops this.
 pub(crate) struct TurmoilListener {
     listener: TcpListener,
     port: u16,

@@ -1,4 +1,4 @@
-//! Agents: real MCP clients that do what a scenario says, and keep a calls of what they were told.
+//! Agents: real MCP clients that do what a scenario says and record the answer of each call.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,7 +22,7 @@ use crate::levels::hosts::HostNetwork;
 use crate::programs::http_client::HttpClient;
 use crate::scenario::{Call, Speaks, Via};
 
-/// How often an agent tries again to begin a conversation, and how long it waits in between.
+/// How often an agent tries again to connect, and how long it waits before each try.
 const JOIN_ATTEMPTS: u32 = 10;
 const JOIN_PAUSE: Duration = Duration::from_millis(50);
 
@@ -34,7 +34,7 @@ pub(crate) struct AgentScript {
     pub(crate) joins: Duration,
     pub(crate) via: Via,
     pub(crate) speaks: Speaks,
-    /// The host of its server, if it holds the pipes of one.
+    /// The host of its server, whose pipes it holds.
     pub(crate) server: String,
     pub(crate) port: u16,
     /// In order of time.
@@ -48,7 +48,7 @@ pub(crate) enum AgentStep {
     Leave,
 }
 
-/// What an agent was told about a call.
+/// What an agent received for a call.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum CallResult {
     Ok(Json),
@@ -74,7 +74,7 @@ pub(crate) struct CallRecords(Arc<Mutex<CallRecordsSnapshot>>);
 #[derive(Clone, Default)]
 pub(crate) struct CallRecordsSnapshot {
     pub(crate) calls: BTreeMap<String, CallRecord>,
-    /// Agents that never got to speak.
+    /// Agents that could not connect.
     pub(crate) not_joined: Vec<String>,
 }
 
@@ -104,14 +104,14 @@ impl CallRecords {
     }
 }
 
-/// Plays until the end of the simulation.
-pub(crate) async fn play<M: HostNetwork>(script: AgentScript, network: M, calls: CallRecords) {
+/// Runs until the end of the simulation.
+pub(crate) async fn run<M: HostNetwork>(script: AgentScript, network: M, calls: CallRecords) {
     let started = Instant::now();
     sleep_until(started + script.joins).await;
     let mut joined = join(&script, &network).await;
     for _ in 0..JOIN_ATTEMPTS {
         if joined.is_err() {
-            tokio::time::sleep(JOIN_PAUSE).await; // Its server may be about to come up.
+            tokio::time::sleep(JOIN_PAUSE).await; // Its server may still be starting.
             joined = join(&script, &network).await;
         }
     }
@@ -206,7 +206,7 @@ async fn wait(
         biased;
         () = back.cancelled() => {
             calls.write(&label, |record| record.cancelled_at = Some(clock::now()));
-            // If it cannot be said, the server is gone, and the call with it.
+            // If this fails, the server has ended, and the call with it.
             handle.cancel(None).await.unwrap_or_default();
         }
         answer = &mut handle.rx => {
@@ -218,7 +218,7 @@ async fn wait(
                 // About a task.
                 Ok(Ok(result)) => CallResult::Ok(serde_json::to_value(result).unwrap_or_default()),
                 Ok(Err(error)) => CallResult::Lost(error.to_string()),
-                Err(_) => CallResult::Lost("the conversation ended".to_owned()),
+                Err(_) => CallResult::Lost("the connection ended".to_owned()),
             };
             calls.told(&label, told);
         }

@@ -45,7 +45,7 @@ fn lost(error: impl fmt::Display) -> StreamableHttpError<Lost> {
 }
 
 impl<N: Network> HttpClient<N> {
-    /// Dropping the handle closes the connection, which is how a request is taken back.
+    /// Dropping the handle closes the connection, which cancels the request.
     async fn send(
         &self,
         body: String,
@@ -60,7 +60,7 @@ impl<N: Network> HttpClient<N> {
             .header(HOST, format!("127.0.0.1:{}", self.port))
             .header(CONTENT_TYPE, "application/json")
             .header(ACCEPT, "application/json, text/event-stream");
-        // In the order of their names: a map has another one each time.
+        // Sorted, because the order of a hash map differs between runs.
         let headers: BTreeMap<_, _> =
             headers.into_iter().map(|(name, value)| (name.to_string(), value)).collect();
         for (name, value) in headers {

@@ -1,4 +1,4 @@
-//! Cast: the programs of a scenario, each on its host: the real server, the mock Unity, real MCP clients.
+//! Starts the programs of a scenario, each on its host.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -25,19 +25,19 @@ use crate::programs::broken_adapters::Breaks;
 use crate::record::log::Log;
 use crate::scenario::{Action, Editor, SERVER, Scenario, Via};
 
-/// What server and plugin call themselves, so that a release changes no trace.
+/// The version of server and plugin, so that a release changes no trace.
 pub(crate) const VERSION: &str = "1.0.0";
 
-/// What the programs share with whoever runs them.
+/// What all programs of a run share.
 #[derive(Clone)]
 pub(crate) struct RunContext {
     pub(crate) log: Log,
     pub(crate) violations: Violations,
     pub(crate) calls: CallRecords,
     pub(crate) books: EditorBooks,
-    /// What is wrong with its servers.
+    /// The fault that is planted in its servers.
     pub(crate) fault: Fault,
-    /// Stops the server that runs now.
+    /// Stops the running server.
     pub(crate) stop: Rc<RefCell<CancellationToken>>,
     /// Ends the Editors, so that their books can be read.
     pub(crate) finish: CancellationToken,
@@ -75,7 +75,7 @@ impl RunContext {
         }
     }
 
-    /// Each start of a server has a name of its own.
+    /// Each start of a server has its own boot id.
     pub(crate) fn next_boot(&self) -> Boot {
         let mut starts = self.starts.borrow_mut();
         *starts += 1;
@@ -85,21 +85,21 @@ impl RunContext {
     }
 }
 
-/// Puts everybody on the hosts.
+/// Starts every program on its host.
 pub(crate) fn start_all<S: Hosts>(hosts: &mut S, scenario: &Scenario, context: &RunContext) {
-    let (config, cast, has_pipes) =
+    let (config, shared, has_pipes) =
         (scenario.config.clone(), context.clone(), scenario.has_stdio());
     hosts.host(SERVER, move |network| {
         let stop = CancellationToken::new();
-        *cast.stop.borrow_mut() = stop.clone();
-        serve(config.clone(), network, has_pipes, SERVER.to_owned(), stop, cast.clone())
+        *shared.stop.borrow_mut() = stop.clone();
+        serve(config.clone(), network, has_pipes, SERVER.to_owned(), stop, shared.clone())
     });
     for (name, _) in scenario.agents.iter().filter(|(_, agent)| agent.via == Via::OwnServer) {
         let host = scenario.server_of(name);
-        let (config, cast) = (scenario.config.clone(), context.clone());
+        let (config, shared) = (scenario.config.clone(), context.clone());
         hosts.host(&host.clone(), move |network| {
             let stop = CancellationToken::new();
-            serve(config.clone(), network, true, host.clone(), stop, cast.clone())
+            serve(config.clone(), network, true, host.clone(), stop, shared.clone())
         });
     }
     for editor in &scenario.editors {
@@ -109,12 +109,12 @@ pub(crate) fn start_all<S: Hosts>(hosts: &mut S, scenario: &Scenario, context: &
         let (mock, port) = (RefCell::new(Some(mock)), scenario.config.port);
         let (name, starts, context) = (*name, *starts, context.clone());
         hosts.host(name, move |network| {
-            play_unity(mock.take(), name, starts, network, port, context.clone())
+            run_unity(mock.take(), name, starts, network, port, context.clone())
         });
     }
     for name in scenario.agents.keys() {
         let (script, calls) = (script_of(scenario, name), context.calls.clone());
-        hosts.host(name, move |network| agent::play(script.clone(), network, calls.clone()));
+        hosts.host(name, move |network| agent::run(script.clone(), network, calls.clone()));
     }
 }
 
@@ -166,7 +166,7 @@ async fn serve<M: HostNetwork>(
     let network = MissedWakeups { network, misses_wakeups };
     let listener = network.bind(config.port).await.ok();
     let core = context.fault.core(&config.limits, boot, &context, &host);
-    let sse_keep_alive = None; // It goes by the real clock, and there is none here.
+    let sse_keep_alive = None; // It uses the real clock.
     let started = SystemTime::UNIX_EPOCH + clock::now();
     let (pid, token) = (1, None);
     let server =
@@ -175,7 +175,7 @@ async fn serve<M: HostNetwork>(
     context.log.note(clock::now(), &host, "ended", String::new());
 }
 
-async fn play_unity<M: HostNetwork>(
+async fn run_unity<M: HostNetwork>(
     editor: Option<MockEditor>,
     name: &str,
     starts: Duration,

@@ -1,4 +1,4 @@
-//! Random scenarios. A plan is drawn from a seed here and run by `levels`; what it finds is made smaller here.
+//! Random scenarios: drawn from a seed, run by `levels`, and shrunk when they find something. Uses `scenario` only.
 
 pub mod plan;
 mod rng;

@@ -1,6 +1,6 @@
 //! Rng: the one source of randomness of a plan.
 
-/// Draws from a seed (splitmix64), or from words that are given: a fuzzer changes those one by one.
+/// Draws from a seed (splitmix64), or from given words, which a fuzzer can change one by one.
 pub(crate) enum Rng {
     Seed(u64),
     Words(std::vec::IntoIter<u64>),

@@ -1,5 +1,4 @@
-//! Shrinks a plan that finds something: fewer steps, then simpler ones, as long as the same kind of thing
-//! is found.
+//! Shrinks a plan that finds something: removes steps, then simplifies them, as long as it finds the same kind of thing.
 
 use std::time::Duration;
 
@@ -20,7 +19,7 @@ pub fn shrink(
     let mut best = (plan.clone(), found.to_vec());
     let mut improve = |candidates: &dyn Fn(&Scenario) -> Vec<Scenario>| {
         for candidate in candidates(&best.0) {
-            // It is no scenario if a step was left out that another one needs.
+            // A removed step may be one that another step needs.
             if scenario::parse(&candidate.text()).is_err() {
                 continue;
             }
@@ -34,7 +33,7 @@ pub fn shrink(
     };
     let mut chunk = plan.steps.len().next_power_of_two();
     while chunk > 0 {
-        // Again with the same size as long as it helps.
+        // The same size again, as long as it helps.
         if !improve(&|plan| without_a_chunk(plan, chunk)) {
             chunk /= 2;
         }
@@ -43,7 +42,7 @@ pub fn shrink(
     best
 }
 
-/// A plan without its healing or its probe would find what is none.
+/// Without the end of its faults or its probe a plan would find something that is not wrong.
 fn is_needed(step: &Step) -> bool {
     match &step.action {
         Action::Call(call) => call.label == PROBE,
@@ -71,7 +70,7 @@ fn without_a_chunk(plan: &Scenario, chunk: usize) -> Vec<Scenario> {
     starts.map(without).filter(|smaller| smaller.steps.len() < plan.steps.len()).collect()
 }
 
-/// Each differs in one thing, which is as usual in it or a round number.
+/// Each differs in one thing: a default, or a round number.
 fn simpler(plan: &Scenario) -> Vec<Scenario> {
     let mut candidates = Vec::new();
     let mut add = |change: &dyn Fn(&mut Scenario)| {
@@ -92,7 +91,7 @@ fn simpler(plan: &Scenario) -> Vec<Scenario> {
     });
     add(&|plan| plan.agents.values_mut().for_each(|agent| agent.via = Via::Http));
     add(&|plan| plan.agents.values_mut().for_each(|agent| agent.speaks = Speaks::Modern));
-    // The limit of a frame stays: what is too large depends on it.
+    // The limit of a frame stays, because the mock's oversize frame depends on it.
     let usual = Config::default().limits;
     add(&|plan| plan.config.limits.queue_max = usual.queue_max);
     add(&|plan| plan.config.limits.jobs_kept_max = usual.jobs_kept_max);
@@ -128,7 +127,7 @@ fn simpler(plan: &Scenario) -> Vec<Scenario> {
     candidates
 }
 
-/// Only to what is rounder, so that this comes to an end.
+/// Only to a rounder time, so that shrinking ends.
 fn rounded(at: Duration, grain: u64) -> Duration {
     let millis = at.as_millis() as u64;
     let is_rounder = grain == 1_000 || !millis.is_multiple_of(1_000);
@@ -136,7 +135,7 @@ fn rounded(at: Duration, grain: u64) -> Duration {
     Duration::from_millis(if is_rounder && round > 0 { round } else { millis })
 }
 
-/// A finding without its times and ids: what stays the same when a plan gets smaller.
+/// A finding without times and ids, which change when a plan gets smaller.
 fn kind_of(finding: &str) -> String {
     finding.chars().filter(|letter| !letter.is_ascii_digit()).take(60).collect()
 }

@@ -1,4 +1,4 @@
-//! The picture of a run: one self-contained page with a lane for each program, time to scale.
+//! A run as one self-contained page: a lane for each program, and time to scale.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -25,11 +25,11 @@ pub fn page(name: &str, scenario: &Scenario, run: &Run) -> String {
         "bands": bands(run),
         "failures": run.failures,
     });
-    // Nothing in it can end the script or begin a comment.
+    // No data can end the script or begin a comment.
     let data = data.to_string().replace('<', "\\u003c");
     let name = escape(&name.replace("::", ": ").replace('_', " "));
     let why = escape(&scenario.why);
-    // In one pass: what is filled in is not filled in itself.
+    // One pass: a value that contains a placeholder stays as it is.
     let mut page = String::new();
     let mut rest = TEMPLATE;
     while let Some((before, after)) = rest.split_once("{{") {
@@ -63,7 +63,7 @@ fn lanes(scenario: &Scenario) -> Vec<String> {
     agents.chain(own).chain([SERVER.to_owned()]).chain(editors).collect()
 }
 
-/// Each message with both of its ends; one that never arrived has no second.
+/// Each message with the times at both ends; a lost message has no second one.
 fn messages(run: &Run, scenario: &Scenario) -> Vec<Json> {
     let mut arrivals: BTreeMap<(Wire, Arc<str>), VecDeque<Duration>> = BTreeMap::new();
     for record in &run.records {
@@ -126,7 +126,7 @@ fn body(message: &WireMessage) -> String {
     protocol::printable(&whole.replace('\n', "\u{1}"), 4_000).replace("\\u{1}", "\n")
 }
 
-/// What the trace says of a message, found by when it passed the server and what it says.
+/// The lines of the trace, found by time and content of a message.
 struct Texts<'a>(Vec<&'a Line>);
 
 impl<'a> Texts<'a> {
@@ -152,7 +152,7 @@ impl<'a> Texts<'a> {
     }
 }
 
-/// What happened beside the wires. States and faults are drawn as bands.
+/// Events that are not messages. States and faults are drawn as bands.
 fn notes(run: &Run, lanes: &[String]) -> Vec<Json> {
     let note = |line: &Line| {
         let of_lane = line.actor.split('#').next().unwrap_or_default();
@@ -166,7 +166,7 @@ fn notes(run: &Run, lanes: &[String]) -> Vec<Json> {
     run.lines().iter().filter_map(note).collect()
 }
 
-/// From when to when the network suffered, and between which lanes.
+/// The faults of links, from when to when.
 fn faults(run: &Run, lanes: &[String]) -> Vec<Json> {
     let of_network = |line: &&Line| line.actor == NETWORK;
     let lines: Vec<&Line> = run.lines().iter().filter(of_network).collect();
@@ -189,7 +189,7 @@ fn faults(run: &Run, lanes: &[String]) -> Vec<Json> {
     faults
 }
 
-/// Why calls would wait, on the lane of the server, and what each Editor says of itself.
+/// On the lane of the server: why calls wait. On the lane of an Editor: the state it reports.
 fn bands(run: &Run) -> Vec<Json> {
     let mut bands = Bands { open: BTreeMap::new(), done: Vec::new() };
     for line in run.lines().iter().filter(|line| line.sign == Sign::Event) {

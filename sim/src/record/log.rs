@@ -1,4 +1,4 @@
-//! Log: what crossed which wire and when, as seen from both of its ends, and what was done to the world.
+//! Log: all records of a run, from both ends of every wire.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::levels::clock;
 pub(crate) struct Wire {
     pub(crate) client: Arc<str>,
     pub(crate) server: Arc<str>,
-    /// Tells apart the connections of one client.
+    /// Distinguishes the connections of one client.
     pub(crate) number: u16,
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct Record {
 pub(crate) enum RecordKind {
     /// At one end of a wire.
     Crossing { host: Arc<str>, wire: Wire, crossing: Crossing },
-    /// Something that happened to or at `actor` beside the wires.
+    /// An event at `actor` that is not a message.
     Note { actor: String, kind: &'static str, text: String },
 }
 
@@ -35,11 +35,11 @@ pub(crate) enum Crossing {
     Opened,
     Sent(WireMessage),
     Received(WireMessage),
-    /// This end is closed, or has seen that the other is.
+    /// This end is closed, or knows that the other is.
     Ended,
 }
 
-/// What one end said to the other.
+/// What one end sent to the other.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum WireMessage {
     Json(Json),
@@ -52,15 +52,15 @@ pub(crate) enum WireMessage {
     },
     /// An HTTP request without a body.
     Get(String),
-    /// An HTTP answer that is not the usual one.
+    /// An HTTP answer with an unusual status.
     Status(u16),
 }
 
-/// Shared by everything that happens in one simulation.
+/// Shared by all programs of a run.
 #[derive(Clone, Default)]
 pub(crate) struct Log {
     records: Arc<Mutex<Vec<Record>>>,
-    /// Only what judges need: the server's end of every wire and what Unity says, without heartbeats.
+    /// Only what the checks read.
     pub(crate) is_brief: bool,
 }
 
@@ -78,7 +78,7 @@ impl Log {
         self.add(at, RecordKind::Note { actor: actor.to_owned(), kind, text });
     }
 
-    /// Everything so far; what comes later is of another run.
+    /// Takes all records.
     pub(crate) fn take(&self) -> Vec<Record> {
         std::mem::take(&mut *self.records.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -4,7 +4,7 @@ use protocol::Json;
 
 use crate::record::log::WireMessage;
 
-/// How the next bytes are to be read.
+/// What the next bytes are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Lines,
@@ -19,11 +19,11 @@ enum Mode {
 pub(crate) struct MessageParser {
     mode: Mode,
     bytes: Vec<u8>,
-    /// What was in the chunks and is not a whole event yet.
+    /// The part of the chunks that is not a complete event yet.
     chunked: Vec<u8>,
-    /// The chunks are events, each a message, or one message together.
+    /// Each event is a message; otherwise all chunks together are one.
     is_event_stream: bool,
-    /// Without heartbeats.
+    /// Only frames that checks read.
     is_brief: bool,
 }
 
@@ -37,7 +37,6 @@ impl MessageParser {
         Self { mode: Mode::HttpHead, ..Self::lines() }
     }
 
-    /// Without heartbeats, if `is_brief`.
     pub(crate) fn brief(self, is_brief: bool) -> Self {
         Self { is_brief, ..self }
     }
@@ -52,7 +51,7 @@ impl MessageParser {
         messages
     }
 
-    /// What the next unit held; `None` if it is not complete.
+    /// The messages of the next unit; `None` if it is not complete.
     fn next(&mut self) -> Option<Vec<WireMessage>> {
         match self.mode {
             Mode::Lines => {
@@ -124,7 +123,7 @@ impl MessageParser {
     }
 }
 
-/// One frame. Neither side of ours splits a message into several.
+/// One frame. Neither program splits a message into several frames.
 fn websocket_frame(bytes: &mut Vec<u8>, is_brief: bool) -> Option<Vec<WireMessage>> {
     let (&first, &second) = (bytes.first()?, bytes.get(1)?);
     let (length, start) = match second & 0x7f {
@@ -148,12 +147,12 @@ fn websocket_frame(bytes: &mut Vec<u8>, is_brief: bool) -> Option<Vec<WireMessag
             let reason = payload.get(2..).unwrap_or_default();
             vec![WireMessage::Close { code, reason: String::from_utf8_lossy(reason).into_owned() }]
         }
-        _ => Vec::new(), // Pings of the WebSocket itself, which nobody uses.
+        _ => Vec::new(), // Pings of the WebSocket itself, which neither program uses.
     })
 }
 
-/// Whether a check reads this frame: the welcome of a session, and everything about a request. Most frames are
-/// heartbeats, tool lists and garbage.
+/// Whether a check reads this frame: a hello, or anything about a request. Most other frames are heartbeats, lists of
+/// tools and garbage.
 pub(crate) fn is_checked(frame: &[u8]) -> bool {
     frame.starts_with(b"{\"type\":\"hello\"") || find(frame, b"\"request_id\"").is_some()
 }
@@ -186,8 +185,8 @@ mod tests {
     use super::MessageParser;
     use crate::record::log::WireMessage;
 
-    fn fed_byte_by_byte(mut sniffer: MessageParser, bytes: &[u8]) -> Vec<WireMessage> {
-        bytes.iter().flat_map(|byte| sniffer.feed(&[*byte])).collect()
+    fn fed_byte_by_byte(mut parser: MessageParser, bytes: &[u8]) -> Vec<WireMessage> {
+        bytes.iter().flat_map(|byte| parser.feed(&[*byte])).collect()
     }
 
     #[test]

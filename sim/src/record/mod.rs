@@ -1,4 +1,5 @@
-//! What happened in a run: read from the bytes on the wires, and shown as lines and as a picture.
+//! The records of a run: read from the bytes on the wires, shown as a trace and as a page. Uses only `scenario` and the
+//! clock of `levels`.
 
 pub mod html;
 pub(crate) mod log;

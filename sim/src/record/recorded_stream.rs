@@ -1,5 +1,5 @@
-//! RecordedStream: a stream that writes down what passes. It reads the bytes themselves, so it shows what
-//! crossed the wire, whatever the programs at its ends believe.
+//! RecordedStream: records the messages that pass a stream. It parses the bytes, so that it does not depend on what the
+//! programs report.
 
 use std::io;
 use std::pin::Pin;
@@ -13,7 +13,7 @@ use crate::record::log::{Crossing, Log, Wire};
 use crate::record::message_parser::MessageParser;
 use crate::record::trace;
 
-/// Where a tap is and where it writes.
+/// Which end of which wire it is, and where records go.
 pub(crate) struct StreamOrigin {
     pub(crate) host: Arc<str>,
     pub(crate) wire: Wire,
@@ -22,7 +22,7 @@ pub(crate) struct StreamOrigin {
 }
 
 pub(crate) struct RecordedStream<S: Send + 'static> {
-    /// There until this is dropped.
+    /// `None` only while this is dropped.
     inner: Option<Inner<S>>,
 }
 
@@ -31,7 +31,7 @@ struct Inner<S> {
     read: MessageParser,
     written: MessageParser,
     origin: StreamOrigin,
-    /// Nobody wants to know what passes here.
+    /// No check reads what passes here.
     is_silent: bool,
     ended: bool,
 }
@@ -62,7 +62,7 @@ impl<S: Send + 'static> Drop for RecordedStream<S> {
     fn drop(&mut self) {
         if let Some(inner) = self.inner.take() {
             let order = inner.origin.closing_order.clone();
-            order.let_go(inner.origin.wire.clone(), inner);
+            order.on_drop(inner.origin.wire.clone(), inner);
         }
     }
 }

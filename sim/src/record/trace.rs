@@ -1,5 +1,5 @@
-//! Trace: what a scenario came to, one line for each thing that crossed a wire of the server or changed
-//! a state that agents can ask for. docs/TESTING.md explains its columns.
+//! Trace: one line for each message at the server, each step and each change of the state that agents can ask for.
+//! docs/TESTING.md explains the columns.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use protocol::{Json, printable};
 use crate::record::log::{Crossing, Record, RecordKind, Wire, WireMessage};
 use crate::scenario::{UNITY, UNITY2};
 
-/// Longest value that is shown whole.
+/// Longer values are cut.
 const VALUE_MAX: usize = 60;
 
-/// One line, and what the picture needs to know of it.
+/// One line, with what the page needs.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Line {
     pub(crate) at: Duration,
@@ -33,7 +33,7 @@ pub(crate) enum Sign {
     Out,
     /// A connection ended.
     End,
-    /// Something happened there.
+    /// An event that is not a message.
     Event,
 }
 
@@ -48,7 +48,7 @@ impl Line {
         let seconds = self.at.as_secs_f64();
         let line =
             format!("{seconds:>9.3}s  {:<13} {sign} {:<17} {}", self.actor, self.what, self.fields);
-        // Whatever Unity said: a trace is read in a terminal.
+        // Unity's text must not control the terminal.
         printable(line.trim_end(), usize::MAX)
     }
 }
@@ -66,14 +66,14 @@ pub(crate) fn lines(records: &[Record], hidden: &'static [&'static str]) -> Vec<
 #[derive(Default)]
 struct Writer {
     hidden: &'static [&'static str],
-    /// Numbers of the plugin's connections, in the order in which they came.
+    /// Numbers of the plugin's connections, in the order of their arrival.
     sockets: BTreeMap<Wire, usize>,
     counts: BTreeMap<Arc<str>, usize>,
     /// Requests of agents without an answer, by connection and id.
     open: BTreeMap<(Wire, String), String>,
     /// The calls that progress is reported for, by connection and token.
     tokens: BTreeMap<(Wire, String), String>,
-    /// Connections that were said to have ended.
+    /// Connections whose end has a line.
     ended: BTreeSet<Wire>,
 }
 
@@ -88,7 +88,7 @@ impl Writer {
                 fields: text.clone(),
                 body: None,
             }),
-            // The other end is for the picture.
+            // The page uses the other end.
             RecordKind::Crossing { host, wire, .. } if *host != wire.server => None,
             RecordKind::Crossing { wire, crossing, .. } => {
                 let (sign, what, fields, body) = if is_unity(&wire.client) {
@@ -108,7 +108,7 @@ impl Writer {
         }
     }
 
-    fn unity(&mut self, wire: &Wire, crossing: &Crossing) -> Option<Said> {
+    fn unity(&mut self, wire: &Wire, crossing: &Crossing) -> Option<Columns> {
         match crossing {
             Crossing::Opened => {
                 let count = self.counts.entry(wire.client.clone()).or_default();
@@ -122,7 +122,7 @@ impl Writer {
         }
     }
 
-    fn frame(&self, sign: Sign, message: &WireMessage) -> Option<Said> {
+    fn frame(&self, sign: Sign, message: &WireMessage) -> Option<Columns> {
         let (what, fields) = match message {
             WireMessage::Json(frame) => {
                 let what = frame.get("type").and_then(Json::as_str).unwrap_or("(no type)");
@@ -143,7 +143,7 @@ impl Writer {
         Some((sign, what, fields, json_of(message)))
     }
 
-    fn agent(&mut self, wire: &Wire, crossing: &Crossing) -> Option<Said> {
+    fn agent(&mut self, wire: &Wire, crossing: &Crossing) -> Option<Columns> {
         match crossing {
             Crossing::Opened => None,
             Crossing::Received(WireMessage::Json(request)) => {
@@ -236,7 +236,7 @@ impl Writer {
     }
 }
 
-type Said = (Sign, String, String, Option<Json>);
+type Columns = (Sign, String, String, Option<Json>);
 
 /// What an answer of the server says.
 pub(crate) enum Outcome {
@@ -269,7 +269,7 @@ pub(crate) fn outcome_of(answer: &Json) -> Outcome {
     Outcome::Ok(result.get("structuredContent").cloned().unwrap_or_default())
 }
 
-/// A message by itself, for whoever has no line about it.
+/// Describes a message that has no line.
 pub(crate) fn describe(message: &WireMessage) -> String {
     let WireMessage::Json(json) = message else { return String::new() };
     let text = |pointer: &str| json.pointer(pointer).and_then(Json::as_str).unwrap_or_default();
@@ -298,10 +298,10 @@ pub(crate) fn json_of(message: &WireMessage) -> Option<Json> {
     }
 }
 
-/// Fields that say by their value what they are, in the order in which they are shown.
-const BARE: [&str; 7] =
+/// Fields that are shown without their name, in this order.
+const UNNAMED: [&str; 7] =
     ["request_id", "job_id", "taskId", "target_job_id", "tool_name", "state", "status"];
-/// Shorter names for the fields that are long ones.
+/// Shorter names of fields.
 const SHORTER: [(&str, &str); 7] = [
     ("client_request_id", "for"),
     ("editor_instance_id", "editor"),
@@ -311,15 +311,15 @@ const SHORTER: [(&str, &str); 7] = [
     ("server_version", "server"),
     ("editor_state", "editor"),
 ];
-/// What every frame has, and what the next release will change in `/healthz`.
+/// Fields that every frame has, or that change with each release.
 const OMITTED: [&str; 5] = ["type", "timestamp", "version", "_meta", "resultType"];
 
 fn frame_fields(frame: &Json) -> String {
     let Some(all) = frame.as_object() else { return short(&frame.to_string()) };
-    let bare = BARE.iter().filter_map(|name| all.get(*name)).filter(|value| !value.is_null());
+    let unnamed = UNNAMED.iter().filter_map(|name| all.get(*name)).filter(|value| !value.is_null());
     let named = all.iter().filter(|(name, value)| {
         let usual = *name == "protocol_version" && value.as_u64() == Some(1);
-        let left_out = BARE.contains(&name.as_str()) || OMITTED.contains(&name.as_str());
+        let left_out = UNNAMED.contains(&name.as_str()) || OMITTED.contains(&name.as_str());
         !left_out && !usual && !value.is_null()
     });
     let named = named.map(|(name, value)| {
@@ -331,7 +331,7 @@ fn frame_fields(frame: &Json) -> String {
             _ => format!("{name}={}", shown(value)),
         }
     });
-    bare.map(shown).chain(named).collect::<Vec<_>>().join(" ")
+    unnamed.map(shown).chain(named).collect::<Vec<_>>().join(" ")
 }
 
 fn error_field(error: &Json) -> String {

@@ -1,4 +1,4 @@
-//! What goes together, seen over the whole file. A step that could not take part would prove nothing.
+//! Checks over the whole file. A step that can have no effect would prove nothing.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use super::{
     Action, Expected, NETWORK, Position, SERVER, Scenario, ServerAction, Step, UNITY, Via,
 };
 
-/// The longest run; an hour of virtual time takes half a minute of the real one.
+/// The longest run. An hour of virtual time takes half a minute of real time.
 const LASTS_MAX: Duration = Duration::from_secs(600);
 
 type Problem = (Option<Position>, String);
@@ -21,7 +21,7 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Whether an agent may be called this.
+/// Whether an agent may have this name.
 pub(super) fn check_agent(name: &str) -> Result<(), String> {
     let plain = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit();
     let taken = name.starts_with(SERVER) || name.starts_with(UNITY) || name == NETWORK;
@@ -35,7 +35,7 @@ pub(super) fn check_agent(name: &str) -> Result<(), String> {
 
 fn check_whole(scenario: &Scenario) -> Result<(), String> {
     if scenario.why.trim().is_empty() {
-        return Err("say why: a scenario without a reason is kept by nobody".into());
+        return Err("`why` is empty: say why this must hold".into());
     }
     if scenario.agents.values().filter(|agent| agent.via == Via::Stdio).count() > 1 {
         return Err("a server has one pair of pipes: only one agent can be via stdio".into());
@@ -43,13 +43,13 @@ fn check_whole(scenario: &Scenario) -> Result<(), String> {
     let last = scenario.steps.last().map(|step| step.at).unwrap_or_default();
     match scenario.lasts {
         Some(end) if end <= last => Err("it ends before its last step: make `lasts` longer".into()),
-        Some(end) if end > LASTS_MAX => Err("ten minutes are the most it can last".into()),
-        None if last >= LASTS_MAX => Err("ten minutes are the most it can last".into()),
+        Some(end) if end > LASTS_MAX => Err("a run can last ten minutes at most".into()),
+        None if last >= LASTS_MAX => Err("a run can last ten minutes at most".into()),
         Some(_) | None => Ok(()),
     }
 }
 
-/// What came before a step.
+/// What comes before a step.
 #[derive(Default)]
 struct Seen<'a> {
     labels: BTreeSet<&'a str>,
@@ -72,8 +72,8 @@ impl<'a> Seen<'a> {
                 let lost = call.expected == Expected::Nothing;
                 if lost && scenario.lasts.is_none() && !can_be_lost(scenario, &call.label) {
                     return Err(
-                        "it will be answered, unless it is taken back, its agent leaves or \
-                                the server dies; or say how long it `lasts`"
+                        "it will be answered, unless it is cancelled, its agent leaves or \
+                                the server is killed; or say how long the run `lasts`"
                             .into(),
                     );
                 }
@@ -88,7 +88,7 @@ impl<'a> Seen<'a> {
             Action::Unity { editor, .. } => {
                 let starts = scenario.editors.iter().find(|other| other.name == *editor);
                 if starts.is_some_and(|editor| editor.starts > step.at) {
-                    return Err(format!("{editor} has not started then"));
+                    return Err(format!("{editor} has not started at that time"));
                 }
                 Ok(())
             }
@@ -124,14 +124,14 @@ impl<'a> Seen<'a> {
             link(one, other) && end.is_none_or(|end| end > at)
         };
         if self.faults.iter().any(overlaps) {
-            return Err("that link suffers already; one fault at a time".into());
+            return Err("that link has a fault already; one fault at a time".into());
         }
         self.faults.push((from, to, lasts.map(|lasts| at + lasts)));
         Ok(())
     }
 }
 
-/// Whether something in the scenario can keep a call from being answered.
+/// Whether something in the scenario can prevent the answer of a call.
 fn can_be_lost(scenario: &Scenario, of: &str) -> bool {
     scenario.steps.iter().any(|step| match &step.action {
         Action::Cancel { label } => label == of,

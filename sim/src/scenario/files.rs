@@ -1,5 +1,5 @@
-//! Where scenarios lie and what they are called: `scenarios/<topic>/<behaviour>.yaml` is
-//! `<topic>::<behaviour>`, and its trace lies beside it.
+//! The files of scenarios: `scenarios/<topic>/<behaviour>.yaml` has the name `<topic>::<behaviour>`, and its trace is
+//! beside it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ impl ScenarioFile {
         Self { name, path: path.to_owned() }
     }
 
-    /// `Err` names the file, the place in it and what would be right.
+    /// `Err` names the file, the position and a correction.
     pub fn read(&self) -> Result<Scenario, String> {
         let shown = self.path.display();
         let text = fs::read_to_string(&self.path).map_err(|error| format!("{shown}: {error}"))?;
@@ -35,7 +35,7 @@ impl ScenarioFile {
 pub fn directory() -> PathBuf {
     let here = std::env::current_dir().unwrap_or_default();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
-    // Shown as somebody would type it.
+    // Relative, as a user would type it.
     root.strip_prefix(here).unwrap_or(root).join("scenarios")
 }
 
@@ -51,7 +51,7 @@ pub fn all() -> Result<Vec<ScenarioFile>, String> {
     Ok(files)
 }
 
-/// What somebody means: a file, a directory, a topic, part of a name; nothing means all.
+/// `what` is a file, a directory, a topic or part of a name; `None` means all.
 pub fn matching(what: Option<&str>) -> Result<Vec<ScenarioFile>, String> {
     let Some(what) = what else { return all() };
     let path = Path::new(what);

@@ -1,6 +1,5 @@
-//! Scenario: what agents, Unity, the network and the server do at which time, and what must come of it.
-//! A YAML file: `file` says what may be written,
-//! `reading` reads it, `checking` sees what goes together, `writing` writes one.
+//! Scenario: what agents, Unity, the network and the server do at which time, and what is expected. It is a YAML file:
+//! `yaml` has its fields, `reading` reads it, `checking` checks it as a whole, `writing` writes one.
 
 mod checking;
 pub mod files;
@@ -24,13 +23,13 @@ pub(crate) use reading::uniform_suite;
 pub(crate) use words::network_words;
 pub use yaml::schema;
 
-/// The names that are taken by what every scenario has.
+/// Names that every scenario has.
 pub const SERVER: &str = "server";
 pub const UNITY: &str = "unity";
 pub const UNITY2: &str = "unity2";
-/// What happens to the links is told of it.
+/// The name for faults of links in a trace.
 pub const NETWORK: &str = "network";
-/// The one agent of a scenario that names none.
+/// The agent of a scenario that names none.
 pub const AGENT: &str = "agent";
 
 #[derive(Clone, Debug)]
@@ -71,22 +70,22 @@ pub enum Via {
     Http,
     /// It has started the server and holds its pipes.
     Stdio,
-    /// It has started a server of its own, which finds the port taken.
+    /// It has started its own server, which finds the port taken.
     OwnServer,
 }
 
-/// How an agent begins the conversation.
+/// How an agent starts an MCP session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Speaks {
-    /// `server/discover`, each request complete in itself (2026-07-28).
+    /// `server/discover`, without a session (2026-07-28).
     Modern,
-    /// The same, by one who knows what a task is.
+    /// The same, from a client that supports tasks.
     Tasks,
     /// `initialize` (2025-11-25 and before).
     Legacy,
 }
 
-/// Where something stands in the file.
+/// A position in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
     pub line: u64,
@@ -104,7 +103,7 @@ pub struct Step {
 #[derive(Clone, Debug)]
 pub enum Action {
     Call(Call),
-    /// An agent takes a call back.
+    /// An agent cancels its call.
     Cancel {
         label: String,
     },
@@ -161,22 +160,22 @@ pub enum Expected {
         code: String,
         guarantee: Option<String>,
     },
-    /// Never: it was taken back, or its server died.
+    /// No answer: the call is cancelled, or its server is killed.
     Nothing,
-    /// Whatever it is, if it is true.
+    /// Any answer that keeps every promise.
     Anything,
 }
 
 impl Scenario {
-    /// All chance from another seed.
+    /// Takes all randomness from another seed.
     pub fn reseed(&mut self, seed: u64) {
         self.seed = seed;
         for (number, editor) in (0..).zip(&mut self.editors) {
-            editor.settings.seed = seed.wrapping_add(number); // Another seed is another Editor.
+            editor.settings.seed = seed.wrapping_add(number); // Two Editors need two seeds.
         }
     }
 
-    /// Whether an agent asks for something that only MCP knows.
+    /// Whether an agent uses tasks, which only MCP has.
     pub(crate) fn has_tasks(&self) -> bool {
         self.agents.values().any(|agent| agent.speaks == Speaks::Tasks)
     }
@@ -193,7 +192,7 @@ impl Scenario {
         })
     }
 
-    /// Whether Unity says something that could be the answer to a request.
+    /// Whether Unity sends frames that could be the answer to a request.
     pub(crate) fn forges_answers(&self) -> bool {
         let forges = |step: &Step| match &step.action {
             Action::Unity { command: Command::Say(text), .. } => text.contains("request_id"),
@@ -221,7 +220,7 @@ impl Scenario {
         steps.collect()
     }
 
-    /// Tells an Editor what it does when.
+    /// Gives an Editor its steps.
     pub(crate) fn instruct(&self, editor: &Editor, mock: &mut MockEditor) {
         for step in &self.steps {
             if let Action::Unity { editor: name, command, .. } = &step.action
@@ -232,7 +231,7 @@ impl Scenario {
         }
     }
 
-    /// The host of the server that an agent speaks with.
+    /// The host of the agent's server.
     pub fn server_of(&self, agent: &str) -> String {
         match self.agents.get(agent).map(|agent| agent.via) {
             Some(Via::OwnServer) => format!("{SERVER}-of-{agent}"),
@@ -240,7 +239,7 @@ impl Scenario {
         }
     }
 
-    /// Whether anybody holds the pipes of the server.
+    /// Whether an agent holds the pipes of the server.
     pub fn has_stdio(&self) -> bool {
         self.agents.values().any(|agent| agent.via == Via::Stdio)
     }

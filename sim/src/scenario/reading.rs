@@ -1,5 +1,5 @@
-//! Reads the file of a scenario: what is written becomes a [`Scenario`], or a message that says what is
-//! wrong, where, and what would be right.
+//! Reads the file of a scenario. The result is a [`Scenario`], or a message with the mistake, its position and a
+//! correction.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -19,12 +19,12 @@ use super::{
     Step, UNITY, UNITY2, Via, checking,
 };
 
-/// Of no use to whoever writes a scenario.
+/// Advice of the YAML library that does not help the author of a scenario.
 const LIBRARY_ADVICE: &str = ", set DuplicateKeyPolicy in Options if acceptable";
 /// Tests of an Editor.
 const TESTS_MAX: usize = 1_000;
 
-/// `Err` says what is wrong, where, and what would be right.
+/// `Err` says what is wrong, where, and how to correct it.
 pub fn parse(text: &str) -> Result<Scenario, String> {
     let options = serde_saphyr::options! { strict_booleans: true };
     let file: ScenarioYaml = serde_saphyr::from_str_with_options(text, options)
@@ -37,7 +37,7 @@ pub fn parse(text: &str) -> Result<Scenario, String> {
     Ok(scenario)
 }
 
-/// It says "unknown field `x`, expected one of a, b": the nearest of them is probably meant.
+/// The library says "unknown field `x`, expected one of a, b". This adds the nearest of them.
 fn with_suggestion(problem: &str) -> String {
     let first = problem.lines().next().unwrap_or_default();
     let unknown = first.split('`').nth(1).filter(|_| first.contains("unknown "));
@@ -106,7 +106,10 @@ impl ScenarioYaml {
         };
         let ExpectYaml { executed, executed_once } = self.expect;
         if executed.is_none() && executed_once.is_none() {
-            return Err("expect what? `executed: [r1]`, or `executed: []` if nothing runs".into());
+            return Err(
+                "`expect` is empty: write `executed: [r1]`, or `executed: []` if nothing runs"
+                    .into(),
+            );
         }
         scenario.executed = executed.map(|labels| known_labels(&scenario, labels)).transpose()?;
         scenario.executed_once = known_labels(&scenario, executed_once.unwrap_or_default())?;
@@ -115,7 +118,7 @@ impl ScenarioYaml {
     }
 }
 
-/// Through the loader of the server: its names, its ranges, its messages.
+/// Uses the loader of the server, with its names, ranges and messages.
 fn config(settings: &BTreeMap<String, Spanned<u64>>) -> Result<Config, String> {
     let mut flags = RawFlags { config: None, settings: Vec::new() };
     let nowhere = std::path::Path::new("/nowhere");
@@ -181,7 +184,7 @@ impl TestsYaml {
     }
 }
 
-/// So many tests of the same length, of which the first `failing` fail.
+/// Tests of equal length; the first `failing` of them fail.
 pub(crate) fn uniform_suite(count: usize, takes: Duration, failing: usize) -> Suite {
     let test = |number: usize| {
         let outcome = if number <= failing { TestOutcome::Fail } else { TestOutcome::Pass };

@@ -1,4 +1,4 @@
-//! Values that are written as words: times, what Unity does, what the network suffers.
+//! Values that are written as words: times, commands of Unity, faults of links.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -53,7 +53,7 @@ impl<'de> Deserialize<'de> for NetworkWords {
     }
 }
 
-/// What the network suffers, and from whom to whom.
+/// A fault of a link, and its two hosts.
 pub(crate) fn network_words(text: &str) -> Result<(LinkFault, String, String), String> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let (fault, link) = match words.as_slice() {
@@ -63,7 +63,7 @@ pub(crate) fn network_words(text: &str) -> Result<(LinkFault, String, String), S
         ["latency", link, time] => (LinkFault::Latency(parse_duration(time)?), link),
         _ => {
             return Err(format!(
-                "\"{text}\" is nothing the network can suffer; write \"partition unity\", \
+                "\"{text}\" is no fault of a link; write \"partition unity\", \
                  \"hold unity\", \"lose unity->server\" or \"latency unity 200ms\""
             ));
         }

@@ -1,4 +1,4 @@
-//! Writes a scenario as the file that it could have been read from.
+//! Writes a scenario as a file.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -12,11 +12,11 @@ use super::{
 };
 
 impl Scenario {
-    /// Only what differs from what is usual.
+    /// Only what differs from the defaults.
     pub fn text(&self) -> String {
         let mut text = "# yaml-language-server: $schema=../scenario.schema.json\n".to_owned();
         let mut line = |name: &str, value: String| {
-            let _written = writeln!(text, "{name}: {value}"); // A string takes everything.
+            let _written = writeln!(text, "{name}: {value}"); // Writing to a string cannot fail.
         };
         line("why", quoted(&self.why));
         if self.seed != 1 {
@@ -123,7 +123,7 @@ fn fields_of(Editor { starts, settings, .. }: &Editor) -> Vec<String> {
     fields
 }
 
-/// Of a suite as a file can have it.
+/// A suite that was read from a file, or drawn in a plan.
 fn tests(suite: &Suite) -> String {
     let failing = suite.0.iter().filter(|test| test.outcome == TestOutcome::Fail).count();
     let takes = suite.0.first().map(|test| test.takes).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The file of a scenario: everything that may be written in it.
+//! The fields of a scenario file. Their comments are the schema for editors.
 
 use std::collections::BTreeMap;
 
@@ -9,28 +9,28 @@ use serde_saphyr::Spanned;
 
 use super::words::{NetworkWords, Time, UnityWords};
 
-/// A scenario of unity-mcp: what happens when, and what must come of it.
+/// A scenario of unity-mcp: what happens when, and what is expected.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ScenarioYaml {
     /// Why this must hold, in one sentence.
     pub(super) why: String,
-    /// Where all chance comes from. 1 if left out.
+    /// The seed of all randomness. Default: 1.
     #[serde(default)]
     #[schemars(with = "u64")]
     pub(super) seed: Option<u64>,
-    /// When the run ends. If left out: a moment after the last step and the last answer.
+    /// When the run ends. Default: shortly after the last step and the last answer.
     #[serde(default)]
     #[schemars(with = "Time")]
     pub(super) lasts: Option<Time>,
-    /// How long every message takes. 1ms if left out.
+    /// How long every message takes. Default: 1ms.
     #[serde(default)]
     #[schemars(with = "Time")]
     pub(super) latency: Option<Time>,
-    /// Whether pings and pongs are in the trace.
+    /// Whether the trace shows pings and pongs.
     #[serde(default)]
     pub(super) heartbeats: bool,
-    /// Whether the tools that server and Unity tell each other are in the trace.
+    /// Whether the trace shows the lists of tools that server and Unity exchange.
     #[serde(default)]
     pub(super) capabilities: bool,
     /// Settings of the server by the names of its configuration file.
@@ -44,7 +44,7 @@ pub(super) struct ScenarioYaml {
     #[serde(default)]
     #[schemars(with = "EditorYaml")]
     pub(super) unity2: Option<EditorYaml>,
-    /// Agents by their names. If left out: one, called agent, over HTTP.
+    /// Agents by name. Default: one with the name agent, over HTTP.
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, AgentYaml>")]
     pub(super) agents: BTreeMap<String, Spanned<AgentYaml>>,
@@ -53,11 +53,11 @@ pub(super) struct ScenarioYaml {
     pub(super) expect: ExpectYaml,
 }
 
-/// What an Editor is from the start.
+/// The settings of an Editor.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct EditorYaml {
-    /// When it starts. At once if left out.
+    /// When it starts. Default: at once.
     #[serde(default)]
     #[schemars(with = "Time")]
     pub(super) starts: Option<Time>,
@@ -65,25 +65,25 @@ pub(super) struct EditorYaml {
     #[serde(default)]
     #[schemars(with = "String")]
     pub(super) plugin_version: Option<String>,
-    /// What its hello says of the protocol. 1 if left out.
+    /// The protocol version of its hello. Default: 1.
     #[serde(default)]
     #[schemars(with = "u32")]
     pub(super) protocol_version: Option<u32>,
-    /// Says no hello at all.
+    /// Sends no hello.
     #[serde(default)]
     pub(super) silent: bool,
     /// Leaves the optional names out of its hello.
     #[serde(default)]
     pub(super) nameless: bool,
-    /// The tools it says that it has.
+    /// The tools that it offers.
     #[serde(default)]
     #[schemars(with = "Vec<String>")]
     pub(super) tools: Option<Vec<String>>,
-    /// How long a tool takes. 20ms if left out.
+    /// How long a tool takes. Default: 20ms.
     #[serde(default)]
     #[schemars(with = "Time")]
     pub(super) tool_time: Option<Time>,
-    /// How long the domain reload after a compile takes; 0s has none. 2s if left out.
+    /// How long the domain reload after a compile takes; 0s means none. Default: 2s.
     #[serde(default)]
     #[schemars(with = "Time")]
     pub(super) reload_time: Option<Time>,
@@ -99,7 +99,7 @@ pub(super) struct EditorYaml {
     #[serde(default)]
     #[schemars(with = "TestsYaml")]
     pub(super) tests: Option<TestsYaml>,
-    /// Gives up a server that says nothing for so long. Never if left out.
+    /// Disconnects from a server that is silent for this long. Default: never.
     #[serde(default)]
     #[schemars(with = "Time")]
     pub(super) idle_timeout: Option<Time>,
@@ -113,7 +113,7 @@ pub(super) enum CancelYaml {
     Ignore,
 }
 
-/// So many tests of the same length, of which the first `failing` fail.
+/// Tests of equal length; the first `failing` of them fail.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TestsYaml {
@@ -126,15 +126,15 @@ pub(super) struct TestsYaml {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AgentYaml {
-    /// How it reaches the server: http, stdio (it has started the server and holds its pipes) or
-    /// own_server (it has started one of its own, which finds the port taken).
+    /// How it reaches the server: http, stdio (it starts the server and holds its pipes) or own_server (it starts its
+    /// own server, which finds the port taken).
     pub(super) via: ViaYaml,
-    /// When it begins. At once if left out.
+    /// When it connects. Default: at once.
     #[serde(default)]
     #[schemars(with = "Time")]
     pub(super) joins: Option<Time>,
-    /// How it begins: modern (server/discover), tasks (the same, and it knows what a task is) or legacy
-    /// (initialize). Modern if left out.
+    /// How it starts: modern (server/discover), tasks (the same, with support for tasks) or legacy (initialize).
+    /// Default: modern.
     #[serde(default)]
     #[schemars(with = "SpeaksYaml")]
     pub(super) speaks: Option<SpeaksYaml>,
@@ -156,7 +156,7 @@ pub(super) enum SpeaksYaml {
     Legacy,
 }
 
-/// One thing that is done: exactly one of call, cancel, break, leave, unity, unity2, network, server.
+/// One step: exactly one of call, cancel, break, leave, unity, unity2, network, server.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct StepYaml {
@@ -166,7 +166,7 @@ pub(super) struct StepYaml {
     #[serde(default)]
     #[schemars(with = "String")]
     pub(super) call: Option<String>,
-    /// What the call is called: in this file, in the trace, and as its client_request_id.
+    /// The name of the call: in this file, in the trace, and as its client_request_id.
     #[serde(default)]
     #[schemars(with = "String")]
     pub(super) r#as: Option<String>,
@@ -186,21 +186,21 @@ pub(super) struct StepYaml {
     #[serde(default)]
     #[schemars(with = "String")]
     pub(super) error: Option<String>,
-    /// What the failure says about execution.
+    /// What the failure reports about execution.
     #[serde(default)]
     #[schemars(with = "GuaranteeYaml")]
     pub(super) guarantee: Option<GuaranteeYaml>,
     /// The call is never answered.
     #[serde(default)]
     pub(super) unanswered: bool,
-    /// Nothing is expected of the answer but what is promised always.
+    /// Any answer is right that keeps every promise.
     #[serde(default)]
     pub(super) any: bool,
-    /// The answer comes in this time.
+    /// The answer comes within this time.
     #[serde(default)]
     #[schemars(with = "Time")]
     pub(super) within: Option<Time>,
-    /// The agent takes this call back.
+    /// The agent cancels this call.
     #[serde(default)]
     #[schemars(with = "String")]
     pub(super) cancel: Option<String>,
@@ -220,15 +220,15 @@ pub(super) struct StepYaml {
     #[serde(default)]
     #[schemars(with = "UnityWords")]
     pub(super) unity2: Option<UnityWords>,
-    /// The network suffers this, for ever or as long as `for` says.
+    /// The link has this fault, until the end or as long as `for` says.
     #[serde(default)]
     #[schemars(with = "NetworkWords")]
     pub(super) network: Option<NetworkWords>,
-    /// The server is asked to stop, is killed, or starts again.
+    /// The server gets a stop signal, is killed, or starts again.
     #[serde(default)]
     #[schemars(with = "ServerYaml")]
     pub(super) server: Option<ServerYaml>,
-    /// How long the network suffers, or how long the server is away.
+    /// How long the link has the fault, or how long the server is away.
     #[serde(default)]
     #[schemars(with = "Time")]
     pub(super) r#for: Option<Time>,
@@ -250,7 +250,7 @@ pub(super) enum ServerYaml {
     Start,
 }
 
-/// What must stand in Unity's books in the end.
+/// What must be in the books of Unity at the end.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ExpectYaml {

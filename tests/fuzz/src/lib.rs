@@ -1,5 +1,5 @@
-//! What is fuzzed. Each takes any bytes and panics if what must hold does not; `targets/` hands them what a
-//! fuzzer makes up, `tests/corpus.rs` what it has found worth keeping.
+//! The functions that are fuzzed. Each takes any bytes and panics if something is wrong. `targets/` runs them in a
+//! fuzzer, `tests/corpus.rs` runs them on the committed inputs.
 
 #![expect(clippy::panic, reason = "a panic is how a fuzzer is told")]
 

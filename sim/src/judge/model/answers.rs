@@ -1,13 +1,13 @@
-//! What Unity answers, or what comes back unsent, and what must follow from it.
+//! Answers of Unity and frames that come back unsent, and what must follow.
 
 use coordination::{ConnectionId, ErrorCode, Guarantee};
 use protocol::{
     CancelStatus, ErrorBody, ExecuteOutcome, JobState, JobStatus, RequestId, ToUnity, UnityJobId,
 };
 
-use super::{CallState, Expect, JobLife, Lane, Millis, Model, Owed, Queued, Trip, Who};
+use super::{CallState, Expect, JobLife, Lane, Millis, Model, Owed, QueueEntry, Trip, Who};
 
-/// An answer to a request, whatever message it came in.
+/// An answer to a request, in any type of message.
 pub(super) enum Answer {
     Result(ExecuteOutcome),
     Accepted(UnityJobId),
@@ -77,7 +77,7 @@ impl Model {
     fn submit_answered(&mut self, request: &RequestId, index: usize, sent: Millis, answer: Answer) {
         match answer {
             Answer::Accepted(unity) => {
-                // One name, one job: another of this name is of another Editor.
+                // A job with the same name belongs to another Editor.
                 self.owed.retain(|owed| !matches!(owed, Owed::Orphan(orphan) if *orphan == unity));
                 let namesake = (0..self.jobs.len()).find(|job| self.unity_of(*job) == Some(&unity));
                 if let Some(job) = namesake {
@@ -103,7 +103,7 @@ impl Model {
 
     fn status_answered(&mut self, job: usize, asked: Millis, asker: Option<u64>, answer: Answer) {
         if self.job_state(job).is_terminal() {
-            return; // It ended meanwhile, and whoever asked has been told.
+            return; // It has ended, and the call that asked is answered.
         }
         let unity = self.jobs.get(job).and_then(|job| match &job.state {
             JobLife::Running { unity, .. } => Some(unity.clone()),
@@ -165,14 +165,14 @@ impl Model {
         }
     }
 
-    /// Nobody knows whether Unity heard: another may be sent.
+    /// Unity may not have got the cancel: another one may be sent.
     pub(super) fn cancel_unanswered(&mut self, job: Option<usize>) {
         if let Some(job) = job.and_then(|job| self.jobs.get_mut(job)) {
             job.cancel_requested = false;
         }
     }
 
-    /// Whether an answer that was asked for at this time is the last word on a job.
+    /// Whether the answer to a question sent at `asked` is the last one about a job.
     fn is_over_limit(&self, job: usize, asked: Millis) -> bool {
         match self.jobs.get(job).map(|job| &job.state) {
             Some(JobLife::Running { last_question: Some(since), .. }) => asked >= *since,
@@ -180,7 +180,7 @@ impl Model {
         }
     }
 
-    /// A cancel comes back: it is owed again, by the name Unity knows.
+    /// A cancel came back unsent, so it is owed again.
     fn owe_again(&mut self, target: &UnityJobId) {
         let running = |job: &usize| self.unity_of(*job) == Some(target);
         match (0..self.jobs.len()).find(running) {
@@ -194,7 +194,7 @@ impl Model {
         }
     }
 
-    /// Not a byte of this frame was written.
+    /// No byte of this frame was written.
     pub(crate) fn on_not_sent(&mut self, now: Millis, on: ConnectionId, frame: &ToUnity) {
         self.coverage.mark("a frame came back unsent");
         let request = match frame {
@@ -220,14 +220,14 @@ impl Model {
         self.update_gate(now);
     }
 
-    /// What is in the lane goes back to where it was.
+    /// The request in the lane goes back to where it was.
     fn give_back(&mut self) {
         match std::mem::replace(&mut self.lane, Lane::Free) {
             Lane::Busy { what: Trip::Execute(id), .. } => {
                 if let Some(call) = self.calls.get_mut(&id) {
-                    call.state = CallState::Lined;
+                    call.state = CallState::Waiting;
                     let (arrival, arrived) = (call.arrival, call.arrived);
-                    self.back_in_line(Queued { arrival, arrived, who: Who::Call(id) });
+                    self.back_in_queue(QueueEntry { arrival, arrived, who: Who::Call(id) });
                 }
             }
             Lane::Busy { what: Trip::Submit(index), .. } => {
@@ -237,7 +237,7 @@ impl Model {
                     if job.cancel_requested {
                         self.ending.push((index, JobState::Cancelled, None));
                     } else {
-                        self.back_in_line(Queued { arrival, arrived, who: Who::Job(index) });
+                        self.back_in_queue(QueueEntry { arrival, arrived, who: Who::Job(index) });
                     }
                 }
             }
@@ -248,13 +248,13 @@ impl Model {
         }
     }
 
-    fn back_in_line(&mut self, queued: Queued) {
-        let index = self.line.iter().take_while(|other| other.arrival < queued.arrival).count();
-        self.line.insert(index, queued);
+    fn back_in_queue(&mut self, entry: QueueEntry) {
+        let index = self.queue.iter().take_while(|other| other.arrival < entry.arrival).count();
+        self.queue.insert(index, entry);
     }
 }
 
-/// What an `error` of the plugin means for the one it refuses.
+/// What an `error` of the plugin means for its call.
 fn meaning(error: &ErrorBody) -> (ErrorCode, Guarantee) {
     let code = ErrorCode::ALL.into_iter().find(|code| code.text() == error.code);
     match code {

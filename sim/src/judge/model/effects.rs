@@ -1,11 +1,11 @@
-//! What the server does, judged against what it may do now.
+//! Effects of the server, compared with what it may do now.
 
 use coordination::{ConnectionId, Effect, ErrorCode, JobId, Note, SessionEnd};
 use protocol::{JobState, RequestId, ToUnity};
 
 use super::{
     Ask, Call, CallState, Checked, Editor, Expect, Hello, JobLife, Lane, Millis, Model, Owed,
-    Queued, Trip, Who,
+    QueueEntry, Trip, Who,
 };
 
 impl Model {
@@ -45,7 +45,7 @@ impl Model {
 
     fn check_session_end(&mut self, now: Millis, on: ConnectionId, why: SessionEnd) -> Checked {
         if self.session != Some(on) {
-            return Ok(()); // The socket went by itself, or the model ended it already.
+            return Ok(()); // The model has ended it already.
         }
         let another = self.hellos.keys().any(|other| *other != on.0);
         let justified = match why {
@@ -57,7 +57,7 @@ impl Model {
             }
             SessionEnd::Replaced => another,
             SessionEnd::BadFrames => self.bad_frames >= 10,
-            // The model has ended these itself, when it heard of them.
+            // The model ended these when it got their event.
             SessionEnd::SocketClosed | SessionEnd::NotWritable => false,
         };
         if !justified {
@@ -112,7 +112,7 @@ impl Model {
         Ok(())
     }
 
-    /// Another Editor knows none of them.
+    /// Another Editor does not know the jobs.
     fn lose_jobs(&mut self) {
         self.owed.retain(|owed| matches!(owed, Owed::Job(_)));
         for job in 0..self.jobs.len() {
@@ -157,7 +157,7 @@ impl Model {
                     Owed::Job(job) => self.unity_of(*job) == target,
                 });
                 let Some(owed) = found.map(|index| self.owed.remove(index)) else {
-                    return Err(format!("a cancel of {target:?} that nobody wanted"));
+                    return Err(format!("a cancel of {target:?} that is not owed"));
                 };
                 let job = match owed {
                     Owed::Job(job) => Some(job),
@@ -195,7 +195,7 @@ impl Model {
     }
 
     fn check_execute(&mut self, now: Millis, request: &RequestId, client: Option<&str>) -> Checked {
-        let Some(Queued { who: Who::Call(id), .. }) = self.line.pop_front() else {
+        let Some(QueueEntry { who: Who::Call(id), .. }) = self.queue.pop_front() else {
             return Err(format!("{request} was sent out of order"));
         };
         let offered = self.offers("read_console");
@@ -215,7 +215,7 @@ impl Model {
     }
 
     fn check_submit(&mut self, now: Millis, request: &RequestId, client: Option<&str>) -> Checked {
-        let Some(Queued { who: Who::Job(index), .. }) = self.line.pop_front() else {
+        let Some(QueueEntry { who: Who::Job(index), .. }) = self.queue.pop_front() else {
             return Err(format!("{request} was submitted out of order"));
         };
         let Some(job) = self.jobs.get_mut(index) else { return Err("no such job".into()) };
@@ -264,7 +264,7 @@ impl Model {
             self.end_job(index, state, code);
             return Ok(());
         }
-        let head = self.line.front().map(|queued| queued.who);
+        let head = self.queue.front().map(|entry| entry.who);
         match (state, &self.jobs.get(index).map(|job| job.state.clone())) {
             (JobState::Running, Some(JobLife::Submitting)) => Ok(()),
             (JobState::Queued, Some(JobLife::Queued)) => Ok(()),
@@ -275,12 +275,12 @@ impl Model {
             (JobState::Failed, Some(JobLife::Queued))
                 if !self.offers("run_tests") && head == Some(Who::Job(index)) =>
             {
-                self.line.pop_front();
+                self.queue.pop_front();
                 self.end_job(index, state, Some(ErrorCode::UnknownCommand));
                 Ok(())
             }
             (JobState::Cancelled, Some(JobLife::Queued)) if self.cancel_has_its_turn(&text) => {
-                self.line.retain(|queued| queued.who != Who::Job(index));
+                self.queue.retain(|entry| entry.who != Who::Job(index));
                 self.end_job(index, state, None);
                 self.withdrawn = Some(index);
                 Ok(())
@@ -289,7 +289,7 @@ impl Model {
         }
     }
 
-    /// A cancel that came before its job had an id, and finds it queued.
+    /// A cancel that arrived before its job had an id, and finds it queued.
     fn cancel_has_its_turn(&self, text: &str) -> bool {
         let names = |call: &Call| matches!(&call.ask, Ask::Cancel { job } if job == text);
         self.control_moves() && self.calls.values().any(names)
@@ -313,7 +313,7 @@ impl Model {
                 | JobLife::Running { .. }
                 | JobLife::Ended(..) => None,
             };
-            // A job that times out is cancelled in Unity, unless that is under way.
+            // A job that times out is cancelled in Unity, unless a cancel is on its way.
             let under_way = job.cancel_requested && !was_owed;
             if code == Some(ErrorCode::RequestTimeout) && !under_way {
                 unity

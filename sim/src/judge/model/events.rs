@@ -1,11 +1,11 @@
-//! What happens in the world, and what must follow from it.
+//! Events, and what must follow from them.
 
 use coordination::{CancelAnswer, ClosedBy, ConnectionId, ErrorCode, Guarantee};
 use protocol::{DecodeError, EditorState, FromUnity, JobState, PluginHello};
 
 use super::answers::Answer;
 use super::{
-    Ask, Call, CallState, Editor, Expect, Hello, Lane, Millis, Model, Owed, Queued, Trip, Who,
+    Ask, Call, CallState, Editor, Expect, Hello, Lane, Millis, Model, Owed, QueueEntry, Trip, Who,
 };
 
 impl Model {
@@ -26,7 +26,7 @@ impl Model {
             Ask::Status { job, .. } => self.job_named(job).map(|job| self.job_state(job)),
             Ask::Console | Ask::Tests { .. } | Ask::Cancel { .. } | Ask::State => None,
         };
-        let state = CallState::Lined;
+        let state = CallState::Waiting;
         let call = Call {
             ask: ask.clone(),
             client,
@@ -46,10 +46,10 @@ impl Model {
             Ask::Console | Ask::Tests { .. } => {
                 let no_job = matches!(ask, Ask::Tests { .. })
                     && self.active_jobs() >= self.limits.jobs_active_max;
-                if self.line.len() >= self.limits.queue_max || no_job {
+                if self.queue.len() >= self.limits.queue_max || no_job {
                     return self.fails(id, ErrorCode::QueueFull, Guarantee::NotExecuted);
                 }
-                self.line.push_back(Queued { arrival, arrived: now, who: Who::Call(id) });
+                self.queue.push_back(QueueEntry { arrival, arrived: now, who: Who::Call(id) });
             }
             Ask::Status { .. } => self.control.push_back(id),
             Ask::Cancel { job } => match self.job_named(&job) {
@@ -63,9 +63,9 @@ impl Model {
         self.update_gate(now);
     }
 
-    /// A queued job that Unity will never see.
+    /// A queued job ends without being sent.
     fn withdraw(&mut self, job: usize) {
-        self.line.retain(|queued| queued.who != Who::Job(job));
+        self.queue.retain(|entry| entry.who != Who::Job(job));
         self.ending.push((job, JobState::Cancelled, None));
     }
 
@@ -75,12 +75,12 @@ impl Model {
         self.update_gate(now);
     }
 
-    /// The agent, or its adapter, is gone.
+    /// The agent has cancelled, or its adapter broke.
     fn leave(&mut self, id: u64, call: &Call) {
-        self.line.retain(|queued| queued.who != Who::Call(id));
+        self.queue.retain(|entry| entry.who != Who::Call(id));
         self.control.retain(|other| *other != id);
         match call.state {
-            CallState::Lined => self.coverage.mark("a queued call was cancelled"),
+            CallState::Waiting => self.coverage.mark("a queued call was cancelled"),
             CallState::InLane => self.leave_lane(id),
             CallState::Parked { job, .. } => {
                 self.coverage.mark("a call that waits for its job was cancelled");
@@ -123,7 +123,7 @@ impl Model {
     pub(crate) fn on_broke(&mut self, now: Millis, id: u64) {
         let Some(call) = self.calls.get(&id).cloned() else { return };
         let sent = match call.state {
-            CallState::Lined => false,
+            CallState::Waiting => false,
             CallState::InLane => true,
             CallState::Parked { job, .. } => self.job_state(job) != JobState::Queued,
         };
@@ -133,7 +133,7 @@ impl Model {
             "an adapter broke before its call was sent"
         });
         self.leave(id, &call);
-        // A status call that waits stands nowhere the model could see: it has sent nothing.
+        // The model does not follow a waiting status call; it has sent nothing.
         if sent {
             self.fails(id, ErrorCode::InvalidResponse, Guarantee::Unknown);
         } else {
@@ -148,7 +148,7 @@ impl Model {
         for id in ids {
             let Some(state) = self.calls.get(&id).map(|call| call.state) else { continue };
             let sent = match state {
-                CallState::Lined => false,
+                CallState::Waiting => false,
                 CallState::InLane => true,
                 CallState::Parked { job, .. } => self.job_state(job) != JobState::Queued,
             };
@@ -159,7 +159,7 @@ impl Model {
             }
         }
         self.lane = Lane::Free;
-        self.line.clear();
+        self.queue.clear();
         self.control.clear();
         self.lose(now);
     }
@@ -347,7 +347,7 @@ impl Model {
         self.limits.heartbeat_interval.as_millis() as Millis
     }
 
-    /// The heartbeat starts afresh.
+    /// The heartbeat starts again.
     pub(super) fn rest_heartbeat(&mut self, now: Millis) {
         self.heard = self.heard && self.ping_at.is_none();
         self.ping_at = None;

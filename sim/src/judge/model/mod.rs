@@ -1,12 +1,12 @@
-//! Model: what the contract says must happen, kept as simply as possible. It sees what crosses the
-//! wires and what agents do, predicts every answer, and knows nothing of the core's insides: no
-//! deadlines are stored, everything is worked out anew from what is known.
+//! Model: what must happen by the specification, as simply as possible. It gets the same events as the core, predicts
+//! every answer, and shares no code with the core. It stores no deadlines: it computes them when they are needed.
 
 mod answers;
 mod effects;
 mod events;
 mod replies;
 mod rules;
+mod settle;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -15,7 +15,7 @@ use protocol::{EditorState, JobState, Json, PluginHello, RequestId, UnityJobId};
 
 use crate::judge::coverage::Coverage;
 
-/// Milliseconds since the start of the world.
+/// Milliseconds since the start of the server.
 pub(crate) type Millis = u64;
 
 pub(crate) type Checked = Result<(), String>;
@@ -25,11 +25,11 @@ pub(crate) struct Model {
     /// Part of every id.
     boot: String,
     session: Option<ConnectionId>,
-    /// Hellos that were said, by socket.
+    /// Hellos by socket.
     hellos: BTreeMap<u64, Hello>,
-    /// Sockets that the server has closed: what they still say does not count.
+    /// Sockets that the server has closed: their frames do not count.
     closed: BTreeSet<u64>,
-    /// A hello that must be answered in this very step, for there is no session.
+    /// There is no session, so this hello must be answered in the same step.
     must_adopt: Option<ConnectionId>,
     /// Sessions the server ended: each must be closed in the same step.
     must_close: Vec<ConnectionId>,
@@ -38,17 +38,17 @@ pub(crate) struct Model {
     /// The oldest ping without a pong, or when the next is due.
     ping_at: Option<Millis>,
     ping_due: Millis,
-    /// The last ping was answered, and not just forgiven.
+    /// The last ping was answered, and not only dropped with a reload.
     heard: bool,
     bad_frames: u32,
-    /// Since when a newcomer waits for the probe of the session.
+    /// Since when a new socket waits for the probe of the session.
     contested_since: Millis,
     editor: Editor,
     seq: u64,
     offered: Option<Vec<String>>,
     closed_since: Option<Millis>,
     lane: Lane,
-    line: VecDeque<Queued>,
+    queue: VecDeque<QueueEntry>,
     control: VecDeque<u64>,
     calls: BTreeMap<u64, Call>,
     jobs: Vec<Job>,
@@ -68,7 +68,7 @@ pub(crate) struct Model {
     pub(crate) coverage: Coverage,
 }
 
-/// What a socket has said before it became the session.
+/// What a socket sent before it became the session.
 #[derive(Clone, Debug)]
 struct Hello {
     hello: PluginHello,
@@ -99,7 +99,7 @@ enum Trip {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Queued {
+struct QueueEntry {
     arrival: u64,
     arrived: Millis,
     who: Who,
@@ -129,14 +129,14 @@ struct Call {
     arrival: u64,
     arrived: Millis,
     timeout: Millis,
-    /// The state of the job it asks about, when it came.
+    /// The state of the job it asks about, when it arrived.
     known: Option<JobState>,
     state: CallState,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CallState {
-    Lined,
+    Waiting,
     InLane,
     /// A `run_tests` that waits for its job.
     Parked {
@@ -153,7 +153,7 @@ struct Job {
     timeout: Millis,
     state: JobLife,
     cancel_requested: bool,
-    /// The caller that waits for its end and may be the only one to know it.
+    /// The call that waits for its end.
     waiter: Option<u64>,
 }
 
@@ -174,7 +174,7 @@ enum Owed {
 #[derive(Clone, Debug, PartialEq)]
 enum Expect {
     Fails(ErrorCode, Guarantee),
-    /// What Unity gave, unchanged.
+    /// Unity's result, unchanged.
     Console(Json),
     Accepted(usize),
     Job(usize),
@@ -203,7 +203,7 @@ impl Model {
             offered: None,
             closed_since: Some(0),
             lane: Lane::Free,
-            line: VecDeque::new(),
+            queue: VecDeque::new(),
             control: VecDeque::new(),
             calls: BTreeMap::new(),
             jobs: Vec::new(),
@@ -243,7 +243,7 @@ impl Model {
         self.offered.as_ref().is_none_or(|offered| offered.iter().any(|name| name == tool))
     }
 
-    /// Control calls are served where the lane is free, or where nothing can be sent anyway.
+    /// Control calls are answered when the lane is free, or when nothing can be sent.
     fn control_moves(&self) -> bool {
         match self.lane {
             Lane::Free | Lane::Kept { .. } => true,
@@ -251,7 +251,7 @@ impl Model {
         }
     }
 
-    /// The job that a text names, if it is kept.
+    /// The job with this name, if it is kept.
     fn job_named(&self, text: &str) -> Option<usize> {
         let number = text.strip_prefix(&format!("job-{}-", self.boot))?;
         let number: usize = number.parse().ok()?;
@@ -277,7 +277,7 @@ impl Model {
 
     fn active_jobs(&self) -> usize {
         let open = self.jobs.iter().filter(|job| !matches!(job.state, JobLife::Ended(..))).count();
-        open - self.ending.len() // Those have ended, though nobody has said so yet.
+        open - self.ending.len() // Those have ended, although their notes have not come yet.
     }
 }
 

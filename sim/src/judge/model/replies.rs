@@ -1,4 +1,4 @@
-//! What agents are told, judged against what is true.
+//! Replies to agents, compared with what is true.
 
 use coordination::{Answer, CancelAnswer, ErrorCode, Failure, Guarantee, Outcome};
 use protocol::JobState;
@@ -11,14 +11,14 @@ impl Model {
             return Err(format!("call {id} was answered though it is not open"));
         };
         let expected = self.expected.iter().position(|(call, _)| *call == id);
-        let verdict = match expected.map(|index| self.expected.remove(index)) {
+        let checked = match expected.map(|index| self.expected.remove(index)) {
             Some((_, expect)) => self.compare(&expect, outcome),
             None => self.check_unexpected(now, id, &call, outcome),
         };
-        verdict.map_err(|problem| format!("call {id} ({:?}): {problem}", call.ask))?;
+        checked.map_err(|problem| format!("call {id} ({:?}): {problem}", call.ask))?;
         self.calls.remove(&id);
         self.control.retain(|other| *other != id);
-        self.line.retain(|queued| queued.who != Who::Call(id));
+        self.queue.retain(|entry| entry.who != Who::Call(id));
         Ok(())
     }
 
@@ -65,7 +65,7 @@ impl Model {
         Err(format!("told {:?} {told:?} of a job that is {state:?} {code:?}", report.state))
     }
 
-    /// Answers whose moment the lane decides.
+    /// Answers whose time depends on the lane.
     fn check_unexpected(
         &mut self,
         now: Millis,
@@ -86,15 +86,15 @@ impl Model {
                 }
                 _ => Err(format!("unexpected {outcome:?}")),
             },
-            (Ask::Console, CallState::Lined) if is_code(outcome, ErrorCode::UnknownCommand) => {
-                let head = self.line.front().map(|queued| queued.who) == Some(Who::Call(id));
+            (Ask::Console, CallState::Waiting) if is_code(outcome, ErrorCode::UnknownCommand) => {
+                let head = self.queue.front().map(|entry| entry.who) == Some(Who::Call(id));
                 if head && !self.offers("read_console") {
                     Ok(())
                 } else {
                     Err("it is offered".into())
                 }
             }
-            (Ask::Status { .. } | Ask::Cancel { .. }, CallState::Lined)
+            (Ask::Status { .. } | Ask::Cancel { .. }, CallState::Waiting)
                 if is_code(outcome, ErrorCode::QueueFull) =>
             {
                 let open = self
@@ -107,12 +107,12 @@ impl Model {
                     Err("there is room".into())
                 }
             }
-            (Ask::Status { job, .. }, CallState::Lined) => match self.job_named(job) {
+            (Ask::Status { job, .. }, CallState::Waiting) => match self.job_named(job) {
                 None if is_code(outcome, ErrorCode::JobNotFound) => Ok(()),
                 None => Err(format!("the job is not kept, but: {outcome:?}")),
                 Some(job) => self.check_report(job, outcome),
             },
-            (Ask::Cancel { job }, CallState::Lined) => self.check_cancel(job.clone(), outcome),
+            (Ask::Cancel { job }, CallState::Waiting) => self.check_cancel(job.clone(), outcome),
             (Ask::Console | Ask::Tests { .. } | Ask::Status { .. } | Ask::Cancel { .. }, _) => {
                 Err(format!("unexpected {outcome:?}"))
             }
@@ -151,19 +151,19 @@ impl Model {
 
     fn check_editor_state(&self, outcome: &Outcome) -> Checked {
         let Ok(Answer::EditorState(report)) = outcome else {
-            return Err(format!("the state of the Editor is always told, but: {outcome:?}"));
+            return Err(format!("get_editor_state always has an answer, but: {outcome:?}"));
         };
         let seq = self.session.map(|_| self.seq);
         let right = report.connected == self.session.is_some()
             && report.editor_state == self.editor_state()
             && report.last_editor_status_seq == seq
             && report.waiting_reason == self.reason()
-            && report.queue_length == self.line.len()
+            && report.queue_length == self.queue.len()
             && report.running.is_some() != matches!(self.lane, Lane::Free);
         if right || self.stopped {
             Ok(())
         } else {
-            Err(format!("not true: {report:?}; line {:?} lane {:?}", self.line, self.lane))
+            Err(format!("not true: {report:?}; queue {:?} lane {:?}", self.queue, self.lane))
         }
     }
 }

@@ -1,11 +1,10 @@
-//! What time does, and what must hold when a step is over.
+//! Deadlines: what is due when, and what must follow.
 
 use coordination::{ErrorCode, Guarantee, Reason};
 use protocol::{EditorState, JobState};
 
 use super::{
-    Ask, Call, CallState, Checked, Editor, Expect, Job, JobLife, Lane, Millis, Model, Owed, Trip,
-    Who,
+    Ask, Call, CallState, Editor, Expect, Job, JobLife, Lane, Millis, Model, Owed, Trip, Who,
 };
 
 impl Model {
@@ -26,7 +25,7 @@ impl Model {
 
     fn wait_over_at(&self) -> Option<(Millis, Reason)> {
         let (since, reason) = (self.closed_since?, self.reason()?);
-        let first = self.line.front()?;
+        let first = self.queue.front()?;
         Some((first.arrived.max(since) + self.wait_limit(reason), reason))
     }
 
@@ -71,7 +70,7 @@ impl Model {
         }
     }
 
-    /// A kept request of an earlier session blocks the present one until its own time is over.
+    /// A kept request of an earlier session blocks this session until its own timeout.
     fn outlived_at(&self) -> Option<Millis> {
         match self.lane {
             Lane::Kept { on, sent, timeout, .. }
@@ -83,7 +82,7 @@ impl Model {
         }
     }
 
-    /// The next moment at which something must happen by the contract.
+    /// The next time at which something must happen.
     pub(crate) fn next_deadline(&self) -> Option<Millis> {
         if self.stopped {
             return None;
@@ -96,7 +95,7 @@ impl Model {
         });
         let parks = self.calls.values().filter_map(|call| match call.state {
             CallState::Parked { until, .. } => Some(until),
-            CallState::Lined | CallState::InLane => None,
+            CallState::Waiting | CallState::InLane => None,
         });
         [
             self.wait_over_at().map(|(at, _)| at),
@@ -113,9 +112,9 @@ impl Model {
         .min()
     }
 
-    /// Time has come to `now`. At one moment: waits, then the trip, then memory, then the window.
+    /// Meets all deadlines up to `now`. At the same time: waits, then the trip, then memory, then the window.
     pub(crate) fn expire(&mut self, now: Millis) {
-        // A loss that brings the next session is one thing: no time passes in between.
+        // No time passes between the loss of a session and the next session that waits.
         while !self.stopped && self.must_adopt.is_none() {
             if let Some((_, reason)) = self.wait_over_at().filter(|(at, _)| *at <= now) {
                 self.wait_over(reason);
@@ -147,7 +146,7 @@ impl Model {
             Reason::Compiling => "waited too long for a compile",
             Reason::Reloading => "waited too long for a reload",
         });
-        match self.line.pop_front().map(|queued| queued.who) {
+        match self.queue.pop_front().map(|entry| entry.who) {
             Some(Who::Call(call)) => self.fails(call, code, Guarantee::NotExecuted),
             Some(Who::Job(job)) => self.ending.push((job, JobState::Failed, Some(code))),
             None => {}
@@ -196,7 +195,7 @@ impl Model {
         }
     }
 
-    /// What Unity was sent and will not answer.
+    /// Unity will not answer the request in the lane.
     pub(super) fn give_up_trip(&mut self, code: ErrorCode) {
         match std::mem::replace(&mut self.lane, Lane::Free) {
             Lane::Busy { what: Trip::Execute(call), .. } => {
@@ -232,8 +231,8 @@ impl Model {
         if self.stopped {
             return;
         }
-        for index in 0..self.line.len() {
-            let Some(Who::Call(id)) = self.line.get(index).map(|queued| queued.who) else {
+        for index in 0..self.queue.len() {
+            let Some(Who::Call(id)) = self.queue.get(index).map(|entry| entry.who) else {
                 continue;
             };
             let Some(Call { ask: Ask::Tests { wait }, arrived, .. }) = self.calls.get(&id).cloned()
@@ -246,8 +245,8 @@ impl Model {
                 self.fails(id, ErrorCode::QueueFull, Guarantee::NotExecuted);
             } else {
                 let job = self.issue_job(id);
-                if let Some(queued) = self.line.get_mut(index) {
-                    queued.who = Who::Job(job);
+                if let Some(entry) = self.queue.get_mut(index) {
+                    entry.who = Who::Job(job);
                 }
                 if arrived + wait > now {
                     self.park(id, job, arrived + wait);
@@ -261,7 +260,7 @@ impl Model {
                 |(call, expect): &(u64, Expect)| *call == id && matches!(expect, Expect::Fails(..));
             self.expected.iter().any(fails)
         };
-        self.line.retain(|queued| !matches!(queued.who, Who::Call(id) if failed(id)));
+        self.queue.retain(|entry| !matches!(entry.who, Who::Call(id) if failed(id)));
     }
 
     fn issue_job(&mut self, id: u64) -> usize {
@@ -286,116 +285,5 @@ impl Model {
         if let Some(job) = self.jobs.get_mut(job) {
             job.waiter = Some(id);
         }
-    }
-
-    /// The step is over: whatever had to happen must have happened.
-    /// `by_time`: the core was called because a deadline came.
-    pub(crate) fn settle(&mut self, now: Millis, by_time: bool) -> Checked {
-        if let Some((call, expect)) = self.expected.first() {
-            return Err(format!("call {call} was not answered with {expect:?}"));
-        }
-        if let Some((job, state, code)) = self.ending.first() {
-            return Err(format!("job {} did not end as {state:?} {code:?}", job + 1));
-        }
-        if let Some(on) = self.must_adopt.take() {
-            return Err(format!(
-                "the hello on {on:?} was not answered though there was no session"
-            ));
-        }
-        if let Some(on) = self.must_close.first() {
-            return Err(format!("the session on {on:?} ended but was not closed"));
-        }
-        if self.stopped {
-            return if self.calls.is_empty() {
-                Ok(())
-            } else {
-                Err("a stop left calls open".into())
-            };
-        }
-        self.settle_lines(now)?;
-        if by_time {
-            self.settle_link(now)?;
-        }
-        self.settle_jobs(now)
-    }
-
-    fn settle_lines(&self, now: Millis) -> Checked {
-        let lane_free = matches!(self.lane, Lane::Free);
-        if lane_free && self.closed_since.is_none() && !self.line.is_empty() {
-            return Err("the lane is free and Unity ready, but nothing was sent".into());
-        }
-        // One more where a frame came back after its queued was taken.
-        if self.line.len() > self.limits.queue_max + 1 {
-            return Err(format!("{} calls wait or are queued", self.line.len()));
-        }
-        let target_known = |owed: &Owed| match owed {
-            Owed::Orphan(_) => true,
-            Owed::Job(job) => {
-                let state = self.jobs.get(*job).map(|job| &job.state);
-                matches!(state, Some(JobLife::Running { .. }))
-            }
-        };
-        if lane_free && self.session.is_some() && self.owed.iter().any(target_known) {
-            return Err("a cancel is owed to Unity and was not sent".into());
-        }
-        for (id, call) in &self.calls {
-            let late = match (&call.ask, call.state) {
-                (_, CallState::Parked { job, until }) => {
-                    now >= until || self.job_state(job).is_terminal()
-                }
-                (Ask::Status { job, wait }, CallState::Lined) if self.control_moves() => {
-                    let state = self.job_named(job).map(|job| self.job_state(job));
-                    let news = state.is_none_or(JobState::is_terminal) || state != call.known;
-                    news || now >= call.arrived + wait
-                }
-                (Ask::Cancel { .. }, CallState::Lined) => self.control_moves(),
-                (Ask::State, _) => true,
-                (Ask::Status { .. } | Ask::Console | Ask::Tests { .. }, _) => false,
-                (Ask::Cancel { .. }, CallState::InLane) => true,
-            };
-            if late {
-                return Err(format!("call {id} ({:?}) should have been answered", call.ask));
-            }
-        }
-        Ok(())
-    }
-
-    fn settle_link(&self, now: Millis) -> Checked {
-        if self.session.is_some() && self.pong_over_at().is_some_and(|at| at <= now) {
-            return Err("a pong is missing but the session goes on".into());
-        }
-        let answered = self.ping_at.is_none();
-        let heard = answered && self.heard;
-        if self.session.is_some() && answered && now > self.ping_due {
-            return Err("a ping is due and was not sent".into());
-        }
-        if heard && self.stuck_at().is_some_and(|at| at < now) {
-            return Err("an overdue request blocks a living Unity and the session goes on".into());
-        }
-        Ok(())
-    }
-
-    fn settle_jobs(&mut self, now: Millis) -> Checked {
-        let open = self.closed_since.is_none();
-        for (index, job) in self.jobs.iter_mut().enumerate() {
-            let JobLife::Running { limit, last_question, .. } = &mut job.state else { continue };
-            if now < *limit {
-                continue;
-            }
-            match last_question {
-                None if !open => {
-                    return Err(format!("job {} is over its limit without Unity", index + 1));
-                }
-                None => {
-                    self.coverage.mark("a job was asked about at its limit");
-                    *last_question = Some(now);
-                }
-                Some(granted) if now >= *granted + 5_000 => {
-                    return Err(format!("job {} was not ended after its last question", index + 1));
-                }
-                Some(_) => {}
-            }
-        }
-        Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! What agents ask and are told, read from their wires.
+//! What agents ask and receive, read from their wires.
 
 use std::time::Duration;
 
@@ -9,11 +9,11 @@ use super::{Given, PromiseChecker, label_of, text};
 use crate::record::log::Wire;
 use crate::record::trace::{self, Outcome};
 
-/// How long the answer to a call may take when its result is there.
+/// How soon after Unity's result the agent must have its answer.
 const PROMPT: Duration = Duration::from_millis(30);
 
 pub(super) struct OpenRequest {
-    /// The name of the call, if it is one.
+    /// The name of the call, if it is a call.
     pub(super) label: Option<String>,
     kind: Kind,
 }
@@ -39,8 +39,8 @@ impl PromiseChecker {
         match text(request, "method").as_str() {
             "notifications/cancelled" => {
                 let id = request.pointer("/params/requestId").map(Json::to_string);
-                let taken_back = self.open.remove(&(wire.clone(), id.unwrap_or_default()));
-                taken_back.into_iter().for_each(|request| self.on_taken_back(at, request));
+                let cancelled = self.open.remove(&(wire.clone(), id.unwrap_or_default()));
+                cancelled.into_iter().for_each(|request| self.on_cancelled(at, request));
             }
             "tools/call" => {
                 let tool = request.pointer("/params/name").and_then(Json::as_str);
@@ -66,15 +66,15 @@ impl PromiseChecker {
         }
     }
 
-    pub(super) fn on_taken_back(&mut self, at: Duration, request: OpenRequest) {
+    pub(super) fn on_cancelled(&mut self, at: Duration, request: OpenRequest) {
         let for_unity = request.is_for_unity();
         let Some(label) = request.label else { return };
         if for_unity {
-            let when = if self.outcomes.was_handed(&label) { "after" } else { "before" };
+            let when = if self.outcomes.was_sent(&label) { "after" } else { "before" };
             self.coverage.count("cancelled ", &format!("{when} it was sent"));
         }
-        self.taken_back_at.insert(label.clone(), at);
-        self.outcomes.taken_back(label);
+        self.cancelled_at.insert(label.clone(), at);
+        self.outcomes.cancelled(label);
     }
 
     pub(super) fn on_answer(
@@ -104,14 +104,14 @@ impl PromiseChecker {
                 self.coverage.count("told ", &guarantee);
                 let may_repeat = matches!(kind, Kind::Console | Kind::State);
                 if retryable && guarantee != "not_executed" && !may_repeat {
-                    return Err(format!("{label} may have run, and is said to be repeatable"));
+                    return Err(format!("{label} may have run, and is reported as retryable"));
                 }
                 if for_unity { self.on_failure(&label, &guarantee) } else { Ok(()) }
             }
         }
     }
 
-    /// What an agent is told that Unity gave is what Unity gave, for this very call.
+    /// The agent must get what Unity answered for this call.
     fn on_console(&mut self, label: &str, answer: &Json) -> Result<(), String> {
         self.coverage.count("told ", "completed");
         if !self.ran.iter().any(|ran| ran == label) {
@@ -119,11 +119,11 @@ impl PromiseChecker {
         }
         match self.results.get(label) {
             Some(given) if is_digest(&given.result, answer) => Ok(()),
-            Some(_) | None => Err(format!("{label} was told what Unity did not say of it")),
+            Some(_) | None => Err(format!("{label} got what Unity did not answer for it")),
         }
     }
 
-    /// Whatever else it is, it may say how a job ended. `starter`: the call, if it starts jobs.
+    /// A result that is not a console may show how a job ended. `starter`: the call, if it starts jobs.
     pub(super) fn on_result(
         &mut self,
         starter: Option<String>,
@@ -156,7 +156,7 @@ impl PromiseChecker {
             self.coverage.count("told ", code);
         }
         self.outcomes.job_ended(job, format!("{state} {code}"))?;
-        // Another may hear of the end of a job before its starter, which waits for it, is answered.
+        // A status call can show the end of a job before the call that started it is answered.
         match (label, of_error("/error/details/execution_guarantee")) {
             (Some(label), Some(guarantee)) => self.on_failure(&label, guarantee),
             (None, _) | (_, None) => Ok(()),
@@ -179,7 +179,7 @@ impl PromiseChecker {
     }
 }
 
-/// Whether an agent was told of a console what Unity gave: the newest first, nothing in between left out.
+/// Whether a console is what Unity answered: newest first, without gaps.
 fn is_digest(given: &Json, told: &Json) -> bool {
     let entries = |console: &Json| -> Vec<(String, String)> {
         let rows = console.get("entries").and_then(Json::as_array).cloned().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What agents do, and what they are told: MCP without its transports.
+//! The agents of the core level: MCP without its transports.
 
 use coordination::{CallId, ErrorCode, Event, Failure, Outcome, RawCall, validate};
 use protocol::Json;
@@ -9,17 +9,19 @@ use super::{CoreLevel, TimedEvent};
 use crate::levels::clock;
 use crate::programs::agent::CallResult;
 use crate::record::log::{Crossing, Wire, WireMessage};
-use crate::record::trace::{self, Outcome as Seen};
+use crate::record::trace::{self, Outcome as Shown};
 use crate::scenario::{Action, Call, SERVER, Via};
 
-/// A call that a server has.
+/// A call that the server has not answered.
 pub(super) struct OpenCall {
     label: String,
     agent: String,
     id: u64,
     wire: Wire,
-    /// One connection for this call, or one for all of the agent's.
+    /// This call has its own connection (HTTP); otherwise the agent has one for all calls.
     has_own_wire: bool,
+    /// `None` if the call is not valid.
+    asked: Option<Request>,
 }
 
 impl CoreLevel<'_> {
@@ -42,7 +44,7 @@ impl CoreLevel<'_> {
     pub(super) fn on_call_made(&mut self, step: usize) {
         let Some(call) = self.call_of(step) else { return };
         self.context.calls.write(&call.label, |record| record.called_at = Some(clock::now()));
-        // A connection is made first, unless there is one.
+        // Over HTTP a connection is made first.
         let ways = if self.via(&call.agent) == Via::Http { 3 } else { 1 };
         self.schedule(self.now + ways * self.links.usual(), TimedEvent::CallArrives(step));
     }
@@ -52,7 +54,7 @@ impl CoreLevel<'_> {
             return;
         };
         if self.context.calls.is_closed(&label) {
-            return; // Taken back before it came.
+            return; // Cancelled before it arrived.
         }
         let has_own_wire = self.via(&agent) == Via::Http;
         let number = if has_own_wire { self.next_connection() } else { 0 };
@@ -93,7 +95,7 @@ impl CoreLevel<'_> {
 
     pub(super) fn on_reply(&mut self, call: CallId, outcome: Outcome) {
         let Some(open_call) = self.calls.remove(&call) else {
-            // A shell would drop it, so that no wire shows it.
+            // A shell would drop this answer, so that no wire shows it.
             return self
                 .context
                 .violations
@@ -105,8 +107,8 @@ impl CoreLevel<'_> {
 
     fn answer(&mut self, open_call: &OpenCall, answer: Json) {
         let told = match trace::outcome_of(&answer) {
-            Seen::Ok(result) => CallResult::Ok(result),
-            Seen::Failed { code, guarantee, .. } => {
+            Shown::Ok(result) => CallResult::Ok(result),
+            Shown::Failed { code, guarantee, .. } => {
                 let guarantee = code.starts_with("ERR_").then_some(guarantee);
                 let code = code.split(' ').next().unwrap_or_default().to_owned();
                 CallResult::Failed { code, guarantee }
@@ -117,7 +119,7 @@ impl CoreLevel<'_> {
         self.open_calls = self.open_calls.saturating_sub(1);
     }
 
-    /// Its server is gone.
+    /// The server has ended.
     pub(super) fn lose(&mut self, open_call: OpenCall) {
         self.note_agent(&open_call.wire, Crossing::Ended);
         self.context
@@ -126,7 +128,7 @@ impl CoreLevel<'_> {
         self.open_calls = self.open_calls.saturating_sub(1);
     }
 
-    pub(super) fn on_taken_back(&mut self, label: &str) {
+    pub(super) fn on_cancelled(&mut self, label: &str) {
         if self.context.calls.is_closed(label) {
             return;
         }
@@ -147,7 +149,7 @@ impl CoreLevel<'_> {
         self.handle(Event::CallCancelled { call });
     }
 
-    /// Its calls go with it, and the server that it has started.
+    /// The agent's calls end, and so does a server that it has started.
     pub(super) fn on_left(&mut self, agent: &str) {
         let of_agent =
             |(call, open_call): (&CallId, &OpenCall)| (open_call.agent == agent).then_some(*call);

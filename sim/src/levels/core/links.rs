@@ -1,4 +1,4 @@
-//! Links: the links between the server and the Editors, and what is on its way.
+//! The links between the server and the Editors, and what they hold back.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use super::{Millis, millis};
 use crate::levels::hosts::LinkFault;
 use crate::scenario::{SERVER, Scenario};
 
-/// What is said over a connection.
+/// What is sent over a connection.
 #[derive(Clone, Debug)]
 pub(super) enum Packet {
     Text(String),
@@ -16,8 +16,8 @@ pub(super) enum Packet {
         code: Option<u16>,
         reason: &'static str,
     },
-    /// The connection is there.
-    Welcome,
+    /// The server has accepted the connection.
+    Accepted,
     End,
 }
 
@@ -39,7 +39,7 @@ struct EditorLink {
 pub(super) struct Links {
     usual: Duration,
     links: BTreeMap<&'static str, EditorLink>,
-    /// With the Editor whose link holds it.
+    /// Each with its Editor.
     held: Vec<(&'static str, Held)>,
 }
 
@@ -62,19 +62,19 @@ impl Links {
         Self { usual, links, held: Vec::new() }
     }
 
-    pub(super) fn change(&mut self, fault: LinkFault, from: &str, to: &str, suffers: bool) {
+    pub(super) fn change(&mut self, fault: LinkFault, from: &str, to: &str, is_broken: bool) {
         let editor = if from == SERVER { to } else { from };
         let Some(link) = self.links.get_mut(editor) else { return };
         match fault {
             LinkFault::Partition => {
-                link.lossy_to_server = suffers;
-                link.lossy_to_unity = suffers;
+                link.lossy_to_server = is_broken;
+                link.lossy_to_unity = is_broken;
             }
-            LinkFault::Lose if to == SERVER => link.lossy_to_server = suffers,
-            LinkFault::Lose => link.lossy_to_unity = suffers,
-            LinkFault::Hold => link.held = suffers,
+            LinkFault::Lose if to == SERVER => link.lossy_to_server = is_broken,
+            LinkFault::Lose => link.lossy_to_unity = is_broken,
+            LinkFault::Hold => link.held = is_broken,
             LinkFault::Latency(latency) => {
-                link.latency = if suffers { latency } else { self.usual }
+                link.latency = if is_broken { latency } else { self.usual }
             }
         }
     }
@@ -102,7 +102,7 @@ impl Links {
         self.held.push((editor, held));
     }
 
-    /// What links held back that do not any more.
+    /// Packets of links that hold nothing back any more.
     pub(super) fn released(&mut self) -> Vec<Held> {
         let links = &self.links;
         let is_free = |editor: &str| links.get(editor).is_none_or(|link| !link.held);

@@ -1,9 +1,7 @@
-//! Bare: the core of the server and the core of the mock, with nothing between them but time. No runtime,
-//! no sockets, no bytes: what a shell would do at once happens at once, and a message is a packet that
-//! arrives later or never.
+//! The core level: the core of the server and the core of the mock, without runtime, sockets or bytes. A message is a
+//! packet that arrives later or never.
 //!
-//! Agents call over links that never fail. Everything is written down as at the other levels, so that the
-//! same judges read it.
+//! The links of agents never fail here. Records are the same as at the other levels, so that the same checks apply.
 
 mod agents;
 mod links;
@@ -24,7 +22,7 @@ use agents::OpenCall;
 use links::{Held, Links, Packet, Side};
 use sockets::Socket;
 
-/// Milliseconds since the start of the simulation; everything happens at a whole one.
+/// Milliseconds since the start of the simulation.
 type Millis = u64;
 
 struct CoreLevel<'a> {
@@ -32,7 +30,7 @@ struct CoreLevel<'a> {
     context: &'a RunContext,
     now: Millis,
     events: BTreeMap<(Millis, u64), TimedEvent>,
-    /// Of two things at the same time the one that was scheduled first is first.
+    /// Orders events of the same time as they were scheduled.
     scheduled: u64,
     server: Option<Server>,
     editors: Vec<EditorHost>,
@@ -40,7 +38,7 @@ struct CoreLevel<'a> {
     links: Links,
     calls: BTreeMap<CallId, OpenCall>,
     connections: u16,
-    /// Calls without an end.
+    /// Calls that are not answered, cancelled or lost.
     open_calls: usize,
 }
 
@@ -49,29 +47,29 @@ struct Server {
     started: Millis,
 }
 
-/// An Editor and what it is connected with.
+/// An Editor and its connection.
 struct EditorHost {
     name: &'static str,
     mock: MockEditor,
     starts: Millis,
     socket: Option<usize>,
-    /// It does nothing else until the attempt has an end.
+    /// It does nothing else until its attempt to connect has ended.
     is_dialing: bool,
 }
 
 enum TimedEvent {
     Change(ScheduledChange),
-    /// The step of this number is a call.
+    /// An agent makes the call of this step.
     Call(usize),
     CallArrives(usize),
-    TakesBack(String),
+    Cancels(String),
     Leaves(String),
     Arrives {
         socket: usize,
         at: Side,
         packet: Packet,
     },
-    /// The upgrade of a socket reaches the server.
+    /// The WebSocket upgrade reaches the server.
     Reaches {
         socket: usize,
     },
@@ -79,17 +77,17 @@ enum TimedEvent {
         socket: usize,
     },
     /// The core learns that a socket is closed.
-    Told {
+    ClosedAtServer {
         socket: usize,
         by: ClosedBy,
     },
-    /// A socket that was told to close had its time.
+    /// Unity has not closed in time.
     CloseOver {
         socket: usize,
     },
 }
 
-/// Whether this level can show what the scenario is about.
+/// `Err` says why this level cannot run the scenario.
 pub(crate) fn fits(scenario: &Scenario) -> Result<(), String> {
     if scenario.agents.values().any(|agent| agent.via == Via::OwnServer) {
         return Err("the core level has one server".to_owned());
@@ -114,8 +112,11 @@ pub(crate) fn fits(scenario: &Scenario) -> Result<(), String> {
     }
 }
 
-/// Plays a scenario; what came of it is in the context.
-pub(crate) fn play(scenario: &Scenario, context: &RunContext) -> (Result<(), String>, Duration) {
+/// Records go to the context.
+pub(crate) fn run_scenario(
+    scenario: &Scenario,
+    context: &RunContext,
+) -> (Result<(), String>, Duration) {
     if let Err(problem) = fits(scenario) {
         return (Err(problem), Duration::ZERO);
     }
@@ -134,7 +135,7 @@ pub(crate) fn play(scenario: &Scenario, context: &RunContext) -> (Result<(), Str
         connections: 0,
         open_calls: scenario.calls().count(),
     };
-    world.assemble();
+    world.start();
     let played = world.run();
     for host in &world.editors {
         let starts = Duration::from_millis(host.starts);
@@ -144,7 +145,7 @@ pub(crate) fn play(scenario: &Scenario, context: &RunContext) -> (Result<(), Str
 }
 
 impl CoreLevel<'_> {
-    fn assemble(&mut self) {
+    fn start(&mut self) {
         for editor in &self.scenario.editors {
             let mut mock = MockEditor::new(editor.settings.clone());
             self.scenario.instruct(editor, &mut mock);
@@ -159,7 +160,7 @@ impl CoreLevel<'_> {
             let at = millis(step.at);
             match &step.action {
                 Action::Call(_) => self.schedule(at, TimedEvent::Call(index)),
-                Action::Cancel { label } => self.schedule(at, TimedEvent::TakesBack(label.clone())),
+                Action::Cancel { label } => self.schedule(at, TimedEvent::Cancels(label.clone())),
                 Action::Leave { agent } => self.schedule(at, TimedEvent::Leaves(agent.clone())),
                 Action::Break { .. }
                 | Action::Unity { .. }
@@ -196,7 +197,7 @@ impl CoreLevel<'_> {
         }
     }
 
-    /// When something happens next.
+    /// The time of the next event.
     fn next(&self) -> Option<Millis> {
         let scheduled = self.events.first_key_value().map(|((at, _), _)| *at);
         let editors = self.editors.iter().filter_map(EditorHost::deadline);
@@ -209,7 +210,7 @@ impl CoreLevel<'_> {
         Some(server.started + millis_up(at))
     }
 
-    /// One thing that is due now.
+    /// Handles one event that is due.
     fn act(&mut self) {
         if let Some(record) = self.events.first_entry()
             && record.key().0 <= self.now
@@ -231,7 +232,7 @@ impl CoreLevel<'_> {
             TimedEvent::Change(change) => self.apply(change),
             TimedEvent::Call(step) => self.on_call_made(step),
             TimedEvent::CallArrives(step) => self.on_call(step),
-            TimedEvent::TakesBack(label) => self.on_taken_back(&label),
+            TimedEvent::Cancels(label) => self.on_cancelled(&label),
             TimedEvent::Leaves(agent) => self.on_left(&agent),
             TimedEvent::Arrives { socket, at: Side::Server, packet } => {
                 self.on_packet_at_server(socket, packet);
@@ -241,7 +242,7 @@ impl CoreLevel<'_> {
             }
             TimedEvent::Reaches { socket } => self.on_upgrade(socket),
             TimedEvent::DialFails { socket } => self.on_dial_failed(socket),
-            TimedEvent::Told { socket, by } => {
+            TimedEvent::ClosedAtServer { socket, by } => {
                 self.handle(Event::UnityClosed { on: sockets::connection(socket), by });
             }
             TimedEvent::CloseOver { socket } => self.end_at_server(socket),
@@ -288,7 +289,7 @@ impl CoreLevel<'_> {
         self.handle(Event::PortBound);
     }
 
-    /// However it ended: the system closes its sockets.
+    /// The system closes the sockets of a server that ended, stopped or killed.
     fn end_server(&mut self) {
         if self.server.take().is_none() {
             return;
@@ -300,7 +301,7 @@ impl CoreLevel<'_> {
         calls.into_values().for_each(|open_call| self.lose(open_call));
     }
 
-    /// One event, and what follows from doing what the core decided about it.
+    /// Gives the core an event, and what follows from its effects.
     fn handle(&mut self, event: Event) {
         let mut events = VecDeque::from([event]);
         while let Some(event) = events.pop_front() {
@@ -334,7 +335,7 @@ impl CoreLevel<'_> {
 
     // The Editors.
 
-    /// Something happens to an Editor; what it does about it happens at once.
+    /// Gives an Editor an input and performs its outputs.
     fn drive_editor(&mut self, editor: usize, input: Input) {
         let mut inputs = VecDeque::from([input]);
         while let Some(input) = inputs.pop_front() {
@@ -346,7 +347,7 @@ impl CoreLevel<'_> {
             let mut outputs = VecDeque::from(host.mock.handle(now, input));
             while let Some(output) = outputs.pop_front() {
                 match output {
-                    // An attempt that is called off before it began is not made.
+                    // The mock gave the attempt up in the same step.
                     Output::Dial if outputs.iter().any(|later| *later == Output::Cut) => {}
                     Output::Dial => inputs.extend(self.dial(editor)),
                     Output::Send(text) => self.send_from_unity(editor, Packet::Text(text)),

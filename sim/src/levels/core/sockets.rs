@@ -1,4 +1,4 @@
-//! Sockets: connections of the Editors, as the shells at both ends would have them.
+//! The WebSocket connections of the Editors, as the shells at both ends see them.
 
 use coordination::{ClosedBy, ConnectionId, Event};
 use mock_unity::Input;
@@ -12,7 +12,7 @@ use crate::record::log::{Crossing, Wire, WireMessage};
 use crate::record::message_parser;
 use crate::scenario::SERVER;
 
-/// How long a peer has to close after it was told to.
+/// How long Unity has to answer a close.
 const CLOSE_TIMEOUT: Millis = 1_000;
 /// How long an attempt to connect may take.
 const DIAL_TIMEOUT: Millis = 5_000;
@@ -22,7 +22,7 @@ pub(super) struct Socket {
     wire: Wire,
     server: SocketState,
     unity: SocketState,
-    /// Something was lost on the way there: nothing after it arrives.
+    /// A packet to the server was lost: nothing after it arrives.
     broken_to_server: bool,
     broken_to_unity: bool,
     last_at_server: Millis,
@@ -31,10 +31,9 @@ pub(super) struct Socket {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SocketState {
-    /// Not there yet.
     Dialing,
     Open,
-    /// The goodbye was said, the other end's is awaited.
+    /// This end has sent a close and waits for the other.
     Closing,
     Closed,
 }
@@ -56,7 +55,7 @@ impl CoreLevel<'_> {
 
     // Dialling.
 
-    /// An attempt to connect; what becomes of it at once, if anything does.
+    /// An attempt to connect; `Some` if it fails at once.
     pub(super) fn dial(&mut self, editor: usize) -> Option<Input> {
         let host = self.editors.get_mut(editor)?;
         let name = host.name;
@@ -89,7 +88,7 @@ impl CoreLevel<'_> {
         None
     }
 
-    /// The connection is made, then the upgrade asked for: three ways until the server knows of it.
+    /// TCP first, then the upgrade: three trips until the server sees it.
     pub(super) fn dial_on(&mut self, socket: usize) {
         let Some((_, name)) = self.editor_of(socket) else { return };
         self.schedule(self.now + 3 * self.links.latency(name), TimedEvent::Reaches { socket });
@@ -108,7 +107,7 @@ impl CoreLevel<'_> {
         }
         known.server = SocketState::Open;
         self.note(socket, Side::Server, Crossing::Opened);
-        self.post(socket, Side::Unity, Packet::Welcome);
+        self.post(socket, Side::Unity, Packet::Accepted);
         self.handle(Event::UnityOpened { on: connection(socket) });
     }
 
@@ -124,7 +123,7 @@ impl CoreLevel<'_> {
         self.drive_editor(editor, Input::DialFailed);
     }
 
-    // On the way.
+    // In transit.
 
     fn post(&mut self, socket: usize, to: Side, packet: Packet) {
         let Some((_, name)) = self.editor_of(socket) else { return };
@@ -139,7 +138,7 @@ impl CoreLevel<'_> {
         if *broken {
             return;
         }
-        *last = arrives.max(*last); // Nothing overtakes.
+        *last = arrives.max(*last); // Packets keep their order.
         let at = *last;
         if self.links.holds(name) {
             self.links.hold(name, Held::Packet { socket, to, packet });
@@ -164,9 +163,9 @@ impl CoreLevel<'_> {
                 self.end_at_server(socket);
             }
             (SocketState::Open | SocketState::Closing, Packet::End) => self.end_at_server(socket),
-            // Nobody reads it any more.
+            // This end does not read any more.
             (SocketState::Dialing | SocketState::Closing | SocketState::Closed, _)
-            | (SocketState::Open, Packet::Welcome) => {}
+            | (SocketState::Open, Packet::Accepted) => {}
         }
     }
 
@@ -185,7 +184,7 @@ impl CoreLevel<'_> {
         !self.context.log.is_brief || message_parser::is_checked(text.as_bytes())
     }
 
-    /// The peer has broken the rules of WebSocket.
+    /// Unity has broken the rules of the WebSocket.
     fn refuse(&mut self, socket: usize, code: u16, reason: &'static str, by: ClosedBy) {
         let message = WireMessage::Close { code: Some(code), reason: reason.to_owned() };
         self.note(socket, Side::Server, Crossing::Sent(message));
@@ -196,7 +195,7 @@ impl CoreLevel<'_> {
         self.closed_at_server(socket, by);
     }
 
-    /// A frame of the core; given back if the socket is not there to take it.
+    /// A frame that a closed socket cannot send comes back.
     pub(super) fn send(&mut self, on: ConnectionId, frame: ToUnity) -> Option<Event> {
         let socket = on.0 as usize;
         if self.sockets.get(socket).is_none_or(|socket| socket.server != SocketState::Open) {
@@ -222,7 +221,7 @@ impl CoreLevel<'_> {
         self.schedule(self.now + CLOSE_TIMEOUT, TimedEvent::CloseOver { socket });
     }
 
-    /// This end is closed, and the core knows it.
+    /// The server's end is closed.
     pub(super) fn end_at_server(&mut self, socket: usize) {
         match self.sockets.get_mut(socket) {
             Some(known) if matches!(known.server, SocketState::Open | SocketState::Closing) => {
@@ -237,7 +236,7 @@ impl CoreLevel<'_> {
     fn closed_at_server(&mut self, socket: usize, by: ClosedBy) {
         self.note(socket, Side::Server, Crossing::Ended);
         self.post(socket, Side::Unity, Packet::End);
-        self.schedule(self.now + 1, TimedEvent::Told { socket, by });
+        self.schedule(self.now + 1, TimedEvent::ClosedAtServer { socket, by });
     }
 
     // At Unity.
@@ -246,7 +245,7 @@ impl CoreLevel<'_> {
         let Some(known) = self.sockets.get_mut(socket) else { return };
         let editor = known.editor;
         match (known.unity, packet) {
-            (SocketState::Dialing, Packet::Welcome) => {
+            (SocketState::Dialing, Packet::Accepted) => {
                 known.unity = SocketState::Open;
                 if let Some(host) = self.editors.get_mut(editor) {
                     host.is_dialing = false;
@@ -291,13 +290,13 @@ impl CoreLevel<'_> {
         self.post(socket, Side::Server, packet);
     }
 
-    /// The Editor lets go of its socket, with or without a word.
-    pub(super) fn close_from_unity(&mut self, editor: usize, word: Packet) {
+    /// The Editor closes its socket, with a close frame or without.
+    pub(super) fn close_from_unity(&mut self, editor: usize, packet: Packet) {
         let Some(socket) = self.editors.get(editor).and_then(|host| host.socket) else { return };
         if let Some(known) = self.sockets.get_mut(socket) {
             known.unity = SocketState::Closed;
         }
-        self.post(socket, Side::Server, word);
+        self.post(socket, Side::Server, packet);
         self.forget_socket(editor);
     }
 
@@ -318,7 +317,7 @@ pub(super) fn connection(socket: usize) -> ConnectionId {
     ConnectionId(socket as u64)
 }
 
-/// All that judges want to know of what Unity says before it arrives.
+/// The checks need only the id of what Unity sends.
 fn id_of(text: &str) -> WireMessage {
     let id = text.split_once("\"request_id\":\"").and_then(|(_, rest)| rest.split_once('"'));
     WireMessage::Json(json!({ "request_id": id.map(|(id, _)| id) }))

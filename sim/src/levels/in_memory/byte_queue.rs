@@ -1,5 +1,4 @@
-//! Queue: a connection that is two queues of bytes, each with a link that says how long they take and
-//! whether they arrive.
+//! A connection as two queues of bytes. The link of each queue says how long bytes take and whether they arrive.
 
 use std::collections::VecDeque;
 use std::io;
@@ -12,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::Notify;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// Bytes on their way; a writer that is further ahead waits.
+/// The most bytes in transit; a writer waits at this limit.
 const IN_TRANSIT_MAX: usize = 16 * 1024;
 
 /// One direction between two hosts.
@@ -24,7 +23,7 @@ struct LinkState {
     lossy: bool,
     held: bool,
     released: Arc<Notify>,
-    /// What is to be told when it holds nothing back any more.
+    /// The queues to wake when it holds nothing back any more.
     queues: Vec<Weak<Mutex<Queue>>>,
 }
 
@@ -63,7 +62,7 @@ impl Link {
         lock(&self.0).lossy
     }
 
-    /// Until nothing is held back.
+    /// Waits until the link holds nothing back.
     pub(crate) async fn released(&self) {
         loop {
             let notify = {
@@ -91,16 +90,16 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Bytes in one direction of a connection.
 struct Queue {
     link: Link,
-    /// With the time at which each arrives; none while it is held. No bytes are the end.
+    /// Each with its time of arrival, which is `None` while the link holds it. No bytes mean the end.
     packets: VecDeque<(Option<Instant>, Option<Vec<u8>>)>,
     in_transit: usize,
-    /// Something was lost: nothing after it arrives.
+    /// Bytes were lost: nothing after them arrives.
     broken: bool,
-    /// The writer has said that nothing follows.
+    /// The writer has shut down its side.
     finished: bool,
-    /// Nobody reads any more; a writer learns it only from the end of the other direction.
+    /// The reader has dropped its end. A writer does not see this here.
     reader_gone: bool,
-    /// The reader's host is gone.
+    /// The reader's host was killed.
     cut: bool,
     reader: Option<Waker>,
     writer: Option<Waker>,
@@ -130,7 +129,7 @@ impl Queue {
             return;
         }
         let arrives = Instant::now() + link.latency;
-        let last = self.packets.back().and_then(|(at, _)| *at); // Nothing overtakes.
+        let last = self.packets.back().and_then(|(at, _)| *at); // Bytes keep their order.
         let at = (!link.held).then(|| last.map_or(arrives, |last| arrives.max(last)));
         drop(link);
         self.in_transit += bytes.as_ref().map_or(0, Vec::len);
@@ -174,7 +173,7 @@ pub(crate) struct ByteStream {
     timer: Option<Pin<Box<Sleep>>>,
 }
 
-/// What it takes to cut an end off.
+/// Closes an end from outside.
 #[derive(Clone)]
 pub(crate) struct Handle {
     read: Arc<Mutex<Queue>>,
@@ -190,7 +189,7 @@ pub(crate) fn pair(there: Link, back: Link) -> (ByteStream, ByteStream) {
 }
 
 impl Handle {
-    /// Its host is killed: the system closes it, and whoever still has it has nothing.
+    /// Its host is killed: the system closes it, and reads and writes fail.
     pub(crate) fn cut(&self) {
         lock(&self.written).finish();
         let mut read = lock(&self.read);
@@ -255,7 +254,7 @@ impl AsyncRead for ByteStream {
                 drop(queue);
                 let timer = timer.get_or_insert_with(|| Box::pin(sleep_until(at)));
                 timer.as_mut().reset(at);
-                // Due already only if it has just become so: then look again.
+                // The time came between the two looks at the clock: poll again.
                 if timer.as_mut().poll(context).is_ready() {
                     context.waker().wake_by_ref();
                 }

@@ -1,8 +1,8 @@
-//! InMemoryHosts: all hosts in one paused runtime, and a network that is nothing but queues. Real shells, real
-//! bytes, no ticks: time jumps to whatever is due next.
+//! The shell level: all hosts in one paused runtime, over queues of bytes. Shells and bytes are real; time jumps to the
+//! next thing that is due.
 //!
-//! It has the same hosts, links and ports as `net`. A killed program cannot be taken out of a runtime that
-//! it shares with others: it is cut off from the network, so that nothing it still does is seen.
+//! Hosts, links and ports are those of the full level. A killed program cannot be removed from a runtime that it shares,
+//! so its connections are cut: what it still does has no effect.
 
 mod byte_queue;
 #[cfg(test)]
@@ -28,7 +28,7 @@ use crate::record::log::{Log, Wire};
 use crate::record::recorded_stream::{RecordedStream, StreamOrigin};
 use byte_queue::{ByteStream, Handle, Link, pair};
 
-/// How much time passes at most until somebody looks again whether all is done.
+/// The longest time between two checks whether the scenario is done.
 const STEP: Duration = Duration::from_millis(250);
 
 pub(crate) type Stream = RecordedStream<ByteStream>;
@@ -44,12 +44,12 @@ pub(crate) struct InMemoryHosts {
 }
 
 impl InMemoryHosts {
-    /// `latency` is the way of every message in every direction.
+    /// `latency`: how long each message takes in each direction.
     pub(crate) fn new(seed: u64, latency: Duration, log: Log) -> Result<Self, String> {
         let mut builder = Builder::new_current_thread();
         builder.enable_time().start_paused(true);
         let mut local = LocalSet::new();
-        be_sound(&mut builder, &mut local, seed);
+        seed_runtime(&mut builder, &mut local, seed);
         let runtime = builder.build().map_err(|error| error.to_string())?;
         let began = runtime.block_on(async { Instant::now() });
         Clock::Paused(began).use_it();
@@ -67,18 +67,18 @@ impl InMemoryHosts {
     }
 }
 
-/// All chance comes from the seed, and no panic passes unseen.
+/// All randomness comes from the seed, and a panic in a task ends the run.
 #[cfg(tokio_unstable)]
-fn be_sound(builder: &mut Builder, local: &mut LocalSet, seed: u64) {
+fn seed_runtime(builder: &mut Builder, local: &mut LocalSet, seed: u64) {
     use tokio::runtime::{RngSeed, UnhandledPanic};
     builder.rng_seed(RngSeed::from_bytes(&seed.to_le_bytes()));
     builder.unhandled_panic(UnhandledPanic::ShutdownRuntime);
     local.unhandled_panic(UnhandledPanic::ShutdownRuntime);
 }
 
-/// A run of such a build says that it proves nothing.
+/// `run` reports this build as unsound.
 #[cfg(not(tokio_unstable))]
-fn be_sound(_builder: &mut Builder, _local: &mut LocalSet, _seed: u64) {}
+fn seed_runtime(_builder: &mut Builder, _local: &mut LocalSet, _seed: u64) {}
 
 impl Hosts for InMemoryHosts {
     type Network = InMemoryNetwork;
@@ -160,11 +160,11 @@ pub(crate) struct InMemoryNetwork {
 
 struct Shared {
     latency: Duration,
-    /// Who has which port, and where connections to it go.
+    /// The host that holds each port, and where connections to it go.
     ports: BTreeMap<u16, (String, mpsc::UnboundedSender<Arrival>)>,
-    /// Programs that wait for whoever starts them and holds their pipes.
+    /// Programs that wait for an agent to open their pipes.
     pipes: BTreeMap<String, mpsc::UnboundedSender<Arrival>>,
-    /// By where they lead from and to.
+    /// By the hosts they lead from and to.
     links: BTreeMap<(String, String), Link>,
     /// Every end of a connection, and the host it is on.
     ends: Vec<(String, Handle)>,
@@ -192,11 +192,11 @@ impl InMemoryNetwork {
         StreamOrigin { host, wire, log, closing_order: ClosingOrder::default() }
     }
 
-    /// To whoever listens there; a connection is made in one way there and one way back.
+    /// Connects to a listener: one trip there, one trip back.
     async fn dial(
         &self,
         host: &str,
-        door: mpsc::UnboundedSender<Arrival>,
+        sender: mpsc::UnboundedSender<Arrival>,
     ) -> io::Result<(ByteStream, Wire)> {
         let refused = || io::Error::from(io::ErrorKind::ConnectionRefused);
         let (there, back) = {
@@ -218,7 +218,7 @@ impl InMemoryNetwork {
             shared.connections
         };
         let wire = Wire { client: self.host.as_str().into(), server: host.into(), number };
-        door.send((far, wire.clone())).map_err(|_| refused())?;
+        sender.send((far, wire.clone())).map_err(|_| refused())?;
         sleep(back.latency()).await;
         Ok((near, wire))
     }
@@ -233,9 +233,9 @@ impl HostNetwork for InMemoryNetwork {
     }
 
     async fn pipes_of(&self, host: &str) -> io::Result<Stream> {
-        let door = self.shared().pipes.get(host).cloned();
-        let door = door.ok_or_else(|| io::Error::from(io::ErrorKind::ConnectionRefused))?;
-        let (end, wire) = self.dial(host, door).await?;
+        let sender = self.shared().pipes.get(host).cloned();
+        let sender = sender.ok_or_else(|| io::Error::from(io::ErrorKind::ConnectionRefused))?;
+        let (end, wire) = self.dial(host, sender).await?;
         Ok(RecordedStream::lines(end, self.origin(wire)))
     }
 }
@@ -257,22 +257,22 @@ impl Network for InMemoryNetwork {
 
     async fn connect(&self, port: u16) -> io::Result<Stream> {
         let holder = self.shared().ports.get(&port).cloned();
-        let Some((host, door)) = holder else {
+        let Some((host, sender)) = holder else {
             return Err(io::ErrorKind::ConnectionRefused.into());
         };
-        let (end, wire) = self.dial(&host, door).await?;
+        let (end, wire) = self.dial(&host, sender).await?;
         Ok(RecordedStream::http(end, self.origin(wire)))
     }
 }
 
-/// A port that a program has, until this is dropped or the program is killed.
+/// A port that a program holds until it drops this or is killed.
 pub(crate) struct InMemoryListener {
     arrivals: mpsc::UnboundedReceiver<Arrival>,
     port: u16,
     network: InMemoryNetwork,
 }
 
-/// Whoever was killed waits for ever.
+/// A killed program waits for ever.
 async fn next(arrivals: &mut mpsc::UnboundedReceiver<Arrival>) -> Arrival {
     match arrivals.recv().await {
         Some(arrival) => arrival,

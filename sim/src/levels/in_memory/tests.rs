@@ -1,4 +1,4 @@
-//! What the network in memory does to bytes, and what becomes of killed programs.
+//! What the links do to bytes, and what happens to killed programs.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
@@ -14,8 +14,8 @@ use crate::record::log::Log;
 
 const WAY: Duration = Duration::from_millis(5);
 
-/// What the server got and when, in milliseconds, if a client says "a" at 0 and "b" at 100 and then
-/// goes; `fault` is there from 50 to 200.
+/// What the server receives and when, in milliseconds. A client sends "a" at 0 and "b" at 100 and closes; the link has
+/// the fault from 50 to 200.
 fn heard(fault: Option<LinkFault>) -> Vec<(u128, String)> {
     let mut hosts = InMemoryHosts::new(1, WAY, Log::default()).unwrap();
     let (told, mut heard) = mpsc::unbounded_channel();

@@ -23,7 +23,7 @@ const HEALED_MS: u64 = 12_000;
 /// By then Unity has reconnected, whatever came before: no request in a plan has more than four seconds, and no
 /// grace more than six.
 const PROBE_MS: u64 = 25_000;
-/// How long an Editor waits for a server that says nothing.
+/// How long an Editor waits for a silent server.
 const IDLE: Duration = Duration::from_secs(7);
 
 /// The call that must succeed in the end.

@@ -21,9 +21,9 @@ pub(super) enum Kind {
     Status,
     CancelJob,
     State,
-    /// A call that can only be refused.
+    /// A call that must be rejected.
     Bad,
-    TakeBack,
+    CancelCall,
     Compile,
     Reload,
     Drop,
@@ -53,7 +53,7 @@ pub(super) const KINDS: [Kind; 22] = [
     Kind::CancelJob,
     Kind::State,
     Kind::Bad,
-    Kind::TakeBack,
+    Kind::CancelCall,
     Kind::Compile,
     Kind::Reload,
     Kind::Drop,
@@ -168,7 +168,7 @@ impl Steps {
         arrives.saturating_sub(travels + 1).clamp(200, FAULTS_MS)
     }
 
-    /// In order, with healing and the probe.
+    /// In order, with the end of all faults and the probe.
     pub(super) fn end(mut self) -> Vec<Step> {
         self.unity(HEALED_MS, "behave");
         let agent = self.agents.first().cloned().unwrap_or_default();
@@ -210,7 +210,7 @@ impl Steps {
                 let (tool, with) = bad_call(rng, self.calls);
                 self.call(at, rng, tool, with);
             }
-            Kind::TakeBack => {
+            Kind::CancelCall => {
                 let later = at + rng.pick(&[1, 30, 400, 2_000]);
                 self.long_call(at, rng);
                 self.push(later, Action::Cancel { label: format!("r{}", self.calls) });
@@ -303,7 +303,7 @@ impl Steps {
         self.push(at, Action::Call(call));
     }
 
-    /// Mostly one that was issued.
+    /// Most of them exist.
     fn some_job(&self, rng: &mut Rng) -> String {
         format!("job-s1-{}", rng.between(1, self.jobs + 1))
     }
@@ -384,7 +384,7 @@ fn unity_words(kind: Kind, rng: &mut Rng) -> String {
         | Kind::CancelJob
         | Kind::State
         | Kind::Bad
-        | Kind::TakeBack
+        | Kind::CancelCall
         | Kind::Babble
         | Kind::Break
         | Kind::Forge
