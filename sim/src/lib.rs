@@ -1,14 +1,14 @@
-//! Simulations of unity-mcp, judged from outside.
+//! Simulations of unity-mcp in virtual time, checked from outside.
 //!
 //! | folder | what it is |
 //! |---|---|
-//! | `scenario` | what happens when, and what must come of it: a YAML file |
+//! | `scenario` | what happens when, and what is expected: a YAML file |
 //! | `levels` | runs a scenario: the two cores alone, whole programs in one runtime, or whole programs over simulated TCP |
 //! | `programs` | the real server, the mock Unity, real MCP clients |
-//! | `record` | what crossed the wires, as lines and as a picture |
-//! | `judge` | what must be true of every run, and what a run must have seen |
+//! | `record` | what crossed the wires, as a trace and as a page |
+//! | `judge` | checks of every run, and what runs must cover |
 //! | `faults` | faults planted in a server, which the suite must find |
-//! | `random` | random scenarios, and smaller ones that find the same |
+//! | `random` | random scenarios, and how they are shrunk |
 
 pub mod faults;
 pub mod judge;

@@ -26,6 +26,7 @@ pub enum CoreFault {
     LoseAnAnswer,
     SwapTwoCalls,
     IgnoreMcpCancel,
+    IgnoreABrokenAdapter,
     ChangeATerminalState,
     LoseTheCancel,
     ForgetTheCompile,
@@ -39,7 +40,7 @@ pub enum CoreFault {
 }
 
 impl CoreFault {
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::ForgetTheRequestTimeout,
         Self::ForgetTheWaitLimit,
         Self::ResendAfterReconnect,
@@ -52,6 +53,7 @@ impl CoreFault {
         Self::LoseAnAnswer,
         Self::SwapTwoCalls,
         Self::IgnoreMcpCancel,
+        Self::IgnoreABrokenAdapter,
         Self::ChangeATerminalState,
         Self::LoseTheCancel,
         Self::ForgetTheCompile,
@@ -78,6 +80,7 @@ impl CoreFault {
             Self::LoseAnAnswer => "every twentieth answer is lost",
             Self::SwapTwoCalls => "two calls change places",
             Self::IgnoreMcpCancel => "a cancel by the agent is ignored",
+            Self::IgnoreABrokenAdapter => "a call whose adapter broke is not answered",
             Self::ChangeATerminalState => "a job that failed is later said to have succeeded",
             Self::LoseTheCancel => "the cancel never reaches Unity",
             Self::ForgetTheCompile => "a compile is forgotten when the session is lost",
@@ -188,7 +191,8 @@ impl FaultyCore {
                 events.extend(self.held.drain(..));
                 events
             }
-            (CoreFault::IgnoreMcpCancel, Event::CallCancelled { .. }) => Vec::new(),
+            (CoreFault::IgnoreMcpCancel, Event::CallCancelled { .. })
+            | (CoreFault::IgnoreABrokenAdapter, Event::CallBroke { .. }) => Vec::new(),
             (CoreFault::ForgetTheCompile, Event::UnityClosed { on, by })
                 if self.session == Some(on) =>
             {

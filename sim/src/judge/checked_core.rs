@@ -81,17 +81,17 @@ impl<C: Core> CheckedCore<C> {
             resume_unwind(panic)
         });
         for effect in &effects {
-            self.judge(millis, |model| model.effect(millis, effect));
+            self.check(millis, |model| model.effect(millis, effect));
             if by_time && let Some(model) = &mut self.model {
                 model.expire(millis);
             }
         }
-        self.judge(millis, |model| model.settle(millis, by_time));
+        self.check(millis, |model| model.settle(millis, by_time));
         effects
     }
 
-    fn judge(&mut self, at: Millis, verdict: impl FnOnce(&mut Model) -> Result<(), String>) {
-        if let Some(Err(what)) = self.model.as_mut().map(verdict) {
+    fn check(&mut self, at: Millis, check: impl FnOnce(&mut Model) -> Result<(), String>) {
+        if let Some(Err(what)) = self.model.as_mut().map(check) {
             self.violations.add(format!("at {at} ms the model objects: {what}"));
             self.model = None;
         }

@@ -231,7 +231,7 @@ pub(crate) fn changes(scenario: &Scenario) -> VecDeque<(Duration, ScheduledChang
                 let agent = scenario.calls().find(|(_, call)| call.label == *label);
                 let actor = agent.map(|(_, call)| call.agent.clone()).unwrap_or_default();
                 let text = label.clone();
-                changes.push((step.at, ScheduledChange::Note { actor, kind: "takes back", text }));
+                changes.push((step.at, ScheduledChange::Note { actor, kind: "cancels", text }));
             }
             Action::Break { label } => {
                 let (actor, text) = (SERVER.to_owned(), label.clone());
@@ -293,7 +293,7 @@ fn apply<S: Hosts>(
 impl ScheduledChange {
     pub(crate) fn note(&self, now: Duration, context: &RunContext) {
         let (actor, kind, text) = match self {
-            Self::BreakLink { words, .. } => (NETWORK, "suffers", words.as_str()),
+            Self::BreakLink { words, .. } => (NETWORK, "fails", words.as_str()),
             Self::RestoreLink { words, .. } => (NETWORK, "recovers", words.as_str()),
             Self::Server(ServerAction::Stop) => (SERVER, "is stopped", ""),
             Self::Server(ServerAction::Crash) => (SERVER, "is killed", ""),

@@ -171,7 +171,7 @@ fn faults(run: &Run, lanes: &[String]) -> Vec<Json> {
     let of_network = |line: &&Line| line.actor == NETWORK;
     let lines: Vec<&Line> = run.lines().iter().filter(of_network).collect();
     let mut faults = Vec::new();
-    for line in lines.iter().filter(|line| line.what == "suffers") {
+    for line in lines.iter().filter(|line| line.what == "fails") {
         let ends = lines.iter().find(|other| {
             other.what == "recovers" && other.fields == line.fields && other.at > line.at
         });

@@ -47,10 +47,10 @@ impl<S: Send + 'static> RecordedStream<S> {
         Self::new(stream, MessageParser::lines, origin)
     }
 
-    fn new(stream: S, sniffer: fn() -> MessageParser, origin: StreamOrigin) -> Self {
+    fn new(stream: S, parser: fn() -> MessageParser, origin: StreamOrigin) -> Self {
         let is_brief = origin.log.is_brief;
         let is_agent = origin.host != origin.wire.server && !trace::is_unity(&origin.host);
-        let (read, written) = (sniffer().brief(is_brief), sniffer().brief(is_brief));
+        let (read, written) = (parser().brief(is_brief), parser().brief(is_brief));
         let is_silent = is_brief && is_agent;
         let inner = Inner { stream, read, written, origin, is_silent, ended: false };
         inner.note(Crossing::Opened);

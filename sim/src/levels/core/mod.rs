@@ -121,7 +121,7 @@ pub(crate) fn run_scenario(
         return (Err(problem), Duration::ZERO);
     }
     Clock::Set(Duration::ZERO).use_it();
-    let mut world = CoreLevel {
+    let mut level = CoreLevel {
         scenario,
         context,
         now: 0,
@@ -135,13 +135,13 @@ pub(crate) fn run_scenario(
         connections: 0,
         open_calls: scenario.calls().count(),
     };
-    world.start();
-    let played = world.run();
-    for host in &world.editors {
+    level.start();
+    let outcome = level.run();
+    for host in &level.editors {
         let starts = Duration::from_millis(host.starts);
         context.books.add(host.name, starts, host.mock.books().clone());
     }
-    (played, Duration::from_millis(world.now))
+    (outcome, Duration::from_millis(level.now))
 }
 
 impl CoreLevel<'_> {

@@ -55,7 +55,7 @@ fn heard(fault: Option<LinkFault>) -> Vec<(u128, String)> {
 }
 
 #[test]
-fn a_message_takes_its_time_and_suffers_what_its_link_does() {
+fn a_message_takes_the_time_of_its_link_and_is_lost_or_held_with_it() {
     let all = |at: u128| vec![(15, "a".to_owned()), (at, "b".to_owned()), (at, String::new())];
     assert_eq!(heard(None), all(105));
     assert_eq!(heard(Some(LinkFault::Hold)), all(200));

@@ -108,6 +108,8 @@ const LINK_FAULTS: [&str; 5] = [
 
 /// How long the probe may take: all other calls of a plan may be queued before it, at a slow Unity.
 const PROBE_MAX: Duration = Duration::from_secs(60);
+/// Unity may still work on calls that timed out long ago.
+const PROBE_TIMEOUT_MS: u64 = 30_000;
 /// Bad frames that end a session.
 const BABBLE: u64 = 10;
 /// Forged answers at a time: the plan does not know the ids of the requests.
@@ -176,7 +178,7 @@ impl Steps {
             label: PROBE.to_owned(),
             agent,
             tool: "read_console".to_owned(),
-            arguments: with_name(json!({}), PROBE),
+            arguments: with_name(json!({ "timeout_ms": PROBE_TIMEOUT_MS }), PROBE),
             expected: Expected::Ok(json!({})),
             within: Some(PROBE_MAX),
         };
