@@ -40,58 +40,39 @@ pub enum CoreFault {
 }
 
 impl CoreFault {
-    pub const ALL: [Self; 23] = [
-        Self::ForgetTheRequestTimeout,
-        Self::ForgetTheWaitLimit,
-        Self::ResendAfterReconnect,
-        Self::FreeTheLaneOnTimeout,
-        Self::AcceptAStaleSeq,
-        Self::AnswerTwice,
-        Self::QueueOneTooMany,
-        Self::KeepOneJobTooMany,
-        Self::LieAboutExecution,
-        Self::LoseAnAnswer,
-        Self::SwapTwoCalls,
-        Self::IgnoreMcpCancel,
-        Self::IgnoreABrokenAdapter,
-        Self::ChangeATerminalState,
-        Self::LoseTheCancel,
-        Self::ForgetTheCompile,
-        Self::SendWhileCompiling,
-        Self::IgnoreANewPluginSession,
-        Self::NeverPing,
-        Self::HalveTheHeartbeatTimeout,
-        Self::HalveTheProbe,
-        Self::CloseAfterNineBadFrames,
-        Self::DoNothing,
+    const NAMES: [(Self, &'static str); 23] = [
+        (Self::ForgetTheRequestTimeout, "the request timeout is forgotten"),
+        (Self::ForgetTheWaitLimit, "the limit of waiting is forgotten"),
+        (Self::ResendAfterReconnect, "a request is sent again after a reconnect"),
+        (Self::FreeTheLaneOnTimeout, "the lane is freed when a request times out"),
+        (Self::AcceptAStaleSeq, "a stale seq is accepted"),
+        (Self::AnswerTwice, "a call is answered twice"),
+        (Self::QueueOneTooMany, "the queue holds one too many"),
+        (Self::KeepOneJobTooMany, "one ended job too many is kept"),
+        (Self::LieAboutExecution, "unknown is called not_executed"),
+        (Self::LoseAnAnswer, "every twentieth answer is lost"),
+        (Self::SwapTwoCalls, "two calls change places"),
+        (Self::IgnoreMcpCancel, "a cancel by the agent is ignored"),
+        (Self::IgnoreABrokenAdapter, "a call whose adapter broke is not answered"),
+        (Self::ChangeATerminalState, "a job that failed is later said to have succeeded"),
+        (Self::LoseTheCancel, "the cancel never reaches Unity"),
+        (Self::ForgetTheCompile, "a compile is forgotten when the session is lost"),
+        (Self::SendWhileCompiling, "requests are sent while Unity compiles"),
+        (Self::IgnoreANewPluginSession, "a new plugin session is taken for the old one"),
+        (Self::NeverPing, "no ping is sent"),
+        (Self::HalveTheHeartbeatTimeout, "a pong has half its time"),
+        (Self::HalveTheProbe, "a probed session has half its time"),
+        (Self::CloseAfterNineBadFrames, "nine bad frames end a session"),
+        (Self::DoNothing, "nothing is done at all"),
     ];
 
+    pub fn all() -> impl Iterator<Item = Self> {
+        Self::NAMES.into_iter().map(|(fault, _)| fault)
+    }
+
     pub fn name(self) -> &'static str {
-        match self {
-            Self::ForgetTheRequestTimeout => "the request timeout is forgotten",
-            Self::ForgetTheWaitLimit => "the limit of waiting is forgotten",
-            Self::ResendAfterReconnect => "a request is sent again after a reconnect",
-            Self::FreeTheLaneOnTimeout => "the lane is freed when a request times out",
-            Self::AcceptAStaleSeq => "a stale seq is accepted",
-            Self::AnswerTwice => "a call is answered twice",
-            Self::QueueOneTooMany => "the queue holds one too many",
-            Self::KeepOneJobTooMany => "one ended job too many is kept",
-            Self::LieAboutExecution => "unknown is called not_executed",
-            Self::LoseAnAnswer => "every twentieth answer is lost",
-            Self::SwapTwoCalls => "two calls change places",
-            Self::IgnoreMcpCancel => "a cancel by the agent is ignored",
-            Self::IgnoreABrokenAdapter => "a call whose adapter broke is not answered",
-            Self::ChangeATerminalState => "a job that failed is later said to have succeeded",
-            Self::LoseTheCancel => "the cancel never reaches Unity",
-            Self::ForgetTheCompile => "a compile is forgotten when the session is lost",
-            Self::SendWhileCompiling => "requests are sent while Unity compiles",
-            Self::IgnoreANewPluginSession => "a new plugin session is taken for the old one",
-            Self::NeverPing => "no ping is sent",
-            Self::HalveTheHeartbeatTimeout => "a pong has half its time",
-            Self::HalveTheProbe => "a probed session has half its time",
-            Self::CloseAfterNineBadFrames => "nine bad frames end a session",
-            Self::DoNothing => "nothing is done at all",
-        }
+        let named = Self::NAMES.into_iter().find(|(fault, _)| *fault == self);
+        named.map_or("", |(_, name)| name)
     }
 
     /// The core that `make` builds, with this fault around it.

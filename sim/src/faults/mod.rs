@@ -35,7 +35,7 @@ pub(crate) struct AnyCore(Box<dyn Core>);
 
 impl Fault {
     pub fn all() -> impl Iterator<Item = Self> {
-        let core = CoreFault::ALL.into_iter().map(Self::Core);
+        let core = CoreFault::all().map(Self::Core);
         core.chain(ShellFault::ALL.into_iter().map(Self::Shell))
     }
 

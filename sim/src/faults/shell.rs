@@ -79,28 +79,20 @@ impl<C: Core> FaultyShell<C> {
 
 impl<C: Core> Core for FaultyShell<C> {
     fn handle(&mut self, now: Timestamp, event: Event) -> Vec<Effect> {
-        match (self.fault, &event) {
-            (ShellFault::IgnoreTheOverflow, Event::UnityNotSent { .. }) => return Vec::new(),
+        if let Event::UnityNotSent { on, .. } = &event {
             // Such a shell does not notice that the old socket is closed.
-            (ShellFault::SendOnTheOldSocket, Event::UnityNotSent { on, .. })
-                if self.session != Some(*on) =>
+            let is_old = self.session != Some(*on);
+            if self.fault == ShellFault::IgnoreTheOverflow
+                || (self.fault == ShellFault::SendOnTheOldSocket && is_old)
             {
                 return Vec::new();
             }
-            (_, Event::CallReceived { call, .. }) => self.open.push_back(*call),
-            (_, Event::CallCancelled { call }) => self.open.retain(|open| open != call),
-            (
-                _,
-                Event::PortBound
-                | Event::PortHeld { .. }
-                | Event::CallBroke { .. }
-                | Event::UnityOpened { .. }
-                | Event::UnityFrame { .. }
-                | Event::UnityNotSent { .. }
-                | Event::UnityClosed { .. }
-                | Event::StopRequested
-                | Event::DeadlineReached,
-            ) => {}
+        }
+        if let Event::CallReceived { call, .. } = &event {
+            self.open.push_back(*call);
+        }
+        if let Event::CallCancelled { call } = &event {
+            self.open.retain(|open| open != call);
         }
         let effects = self.core.handle(now, event);
         effects.into_iter().map(|effect| self.change(effect)).collect()

@@ -181,43 +181,26 @@ impl Scenario {
     }
 
     pub fn calls(&self) -> impl Iterator<Item = (Duration, &Call)> {
-        self.steps.iter().filter_map(|step| match &step.action {
-            Action::Call(call) => Some((step.at, call)),
-            Action::Cancel { .. }
-            | Action::Leave { .. }
-            | Action::Break { .. }
-            | Action::Unity { .. }
-            | Action::Network { .. }
-            | Action::Server { .. } => None,
+        self.steps.iter().filter_map(|step| {
+            if let Action::Call(call) = &step.action { Some((step.at, call)) } else { None }
         })
     }
 
     /// Whether Unity sends frames that could be the answer to a request.
     pub(crate) fn forges_answers(&self) -> bool {
-        let forges = |step: &Step| match &step.action {
-            Action::Unity { command: Command::Say(text), .. } => text.contains("request_id"),
-            Action::Unity { .. }
-            | Action::Call(_)
-            | Action::Cancel { .. }
-            | Action::Leave { .. }
-            | Action::Break { .. }
-            | Action::Network { .. }
-            | Action::Server { .. } => false,
-        };
+        let forges = |step: &Step| matches!(&step.action, Action::Unity { command: Command::Say(text), .. } if text.contains("request_id"));
         self.steps.iter().any(forges)
     }
 
     pub(crate) fn breaks(&self) -> Breaks {
-        let steps = self.steps.iter().filter_map(|step| match &step.action {
-            Action::Break { label } => Some((step.at, label.clone())),
-            Action::Call(_)
-            | Action::Cancel { .. }
-            | Action::Leave { .. }
-            | Action::Unity { .. }
-            | Action::Network { .. }
-            | Action::Server { .. } => None,
+        let breaks = self.steps.iter().filter_map(|step| {
+            if let Action::Break { label } = &step.action {
+                Some((step.at, label.clone()))
+            } else {
+                None
+            }
         });
-        steps.collect()
+        breaks.collect()
     }
 
     /// Gives an Editor its steps.

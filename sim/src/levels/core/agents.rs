@@ -26,15 +26,8 @@ pub(super) struct OpenCall {
 
 impl CoreLevel<'_> {
     fn call_of(&self, step: usize) -> Option<&Call> {
-        match &self.scenario.steps.get(step)?.action {
-            Action::Call(call) => Some(call),
-            Action::Cancel { .. }
-            | Action::Leave { .. }
-            | Action::Break { .. }
-            | Action::Unity { .. }
-            | Action::Network { .. }
-            | Action::Server { .. } => None,
-        }
+        let action = &self.scenario.steps.get(step)?.action;
+        if let Action::Call(call) = action { Some(call) } else { None }
     }
 
     fn via(&self, agent: &str) -> Via {

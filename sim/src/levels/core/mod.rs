@@ -96,14 +96,8 @@ pub(crate) fn fits(scenario: &Scenario) -> Result<(), String> {
         return Err("the core level knows no tasks".to_owned());
     }
     let of_agent = |host: &str| scenario.agents.contains_key(host);
-    let breaks_agents = scenario.steps.iter().any(|step| match &step.action {
-        Action::Network { from, to, .. } => of_agent(from) || of_agent(to),
-        Action::Call(_)
-        | Action::Cancel { .. }
-        | Action::Leave { .. }
-        | Action::Break { .. }
-        | Action::Unity { .. }
-        | Action::Server { .. } => false,
+    let breaks_agents = scenario.steps.iter().any(|step| {
+        matches!(&step.action, Action::Network { from, to, .. } if of_agent(from) || of_agent(to))
     });
     if breaks_agents {
         Err("the links of agents do not fail at the core level".into())
