@@ -13,7 +13,7 @@ pub(crate) mod missed_wakeup;
 pub mod shell;
 
 use coordination::{
-    Boot, Deadline, EditorReport, Effect, Event, ExecutionCoordinator, Limits, Timestamp,
+    Boot, Core, Deadline, EditorReport, Effect, Event, ExecutionCoordinator, Limits, Timestamp,
 };
 
 use crate::judge::checked_core::CheckedCore;

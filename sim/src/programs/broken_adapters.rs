@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
+use coordination::Core;
 use coordination::{CallId, Deadline, EditorReport, Effect, Event, Timestamp, Why};
-use unity_mcp::event_loop::Core;
 
 use crate::levels::clock;
 

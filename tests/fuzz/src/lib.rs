@@ -11,7 +11,7 @@ use protocol::{FromUnity, ToUnity};
 use sim::faults::Fault;
 use sim::levels::run::{Level, run_brief};
 use sim::random::plan;
-use unity_mcp::http::access::Doorkeeper;
+use unity_mcp::http::access::AccessRules;
 
 /// A frame is refused, or is a message that says the same when it is written and read again.
 pub fn codec(bytes: &[u8]) {

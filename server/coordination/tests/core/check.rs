@@ -157,7 +157,7 @@ impl World {
     fn pass_time_until(&mut self, at: u64) {
         let end = Timestamp::from_millis(at);
         let mut rounds = 0;
-        while let Some(deadline) = self.core.next_deadline().filter(|next| next.at < end) {
+        while let Some(deadline) = Core::next_deadline(&self.core).filter(|next| next.at < end) {
             rounds += 1;
             assert!(rounds < 10_000, "the core does not get past {deadline:?}");
             self.now = self.now.max(deadline.at.since_start().as_millis() as u64);
@@ -201,7 +201,7 @@ impl World {
     fn handle(&mut self, event: Event) {
         let now = Timestamp::from_millis(self.now);
         let mut pings = Vec::new();
-        for effect in self.core.handle(now, event) {
+        for effect in Core::handle(&mut self.core, now, event) {
             if let Effect::Send { on, frame } = &effect {
                 match frame {
                     ToUnity::Ping(_) if !self.show_heartbeat => pings.push(*on),

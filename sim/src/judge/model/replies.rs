@@ -1,7 +1,7 @@
 //! Replies to agents, compared with what is true.
 
 use coordination::{Answer, CancelAnswer, ErrorCode, Failure, Guarantee, Outcome};
-use protocol::JobState;
+use protocol::{JobState, Json};
 
 use super::{Ask, Call, CallState, Checked, Expect, JobLife, Lane, Millis, Model, Who};
 

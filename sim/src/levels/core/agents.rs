@@ -20,8 +20,6 @@ pub(super) struct OpenCall {
     wire: Wire,
     /// This call has its own connection (HTTP); otherwise the agent has one for all calls.
     has_own_wire: bool,
-    /// `None` if the call is not valid.
-    asked: Option<Request>,
 }
 
 impl CoreLevel<'_> {
@@ -55,8 +53,7 @@ impl CoreLevel<'_> {
         let id = step as u64;
         let params = json!({ "name": tool, "arguments": arguments });
         let call = validate(RawCall { tool, arguments });
-        let asked = call.as_ref().ok().map(|call| call.request().clone());
-        let open_call = OpenCall { label, agent, id, wire, has_own_wire, asked };
+        let open_call = OpenCall { label, agent, id, wire, has_own_wire };
         if self.server.is_none() {
             return self.lose(open_call);
         }
@@ -74,7 +71,7 @@ impl CoreLevel<'_> {
                 let answer = if failure.code == ErrorCode::UnknownCommand {
                     protocol_error(id, &failure)
                 } else {
-                    answer(&open_call, Err(failure))
+                    answer(open_call.id, Err(failure))
                 };
                 self.answer(&open_call, answer);
             }
@@ -94,7 +91,7 @@ impl CoreLevel<'_> {
                 .violations
                 .add(format!("call {} was answered after its end", call.0));
         };
-        let answer = answer(&open_call, outcome);
+        let answer = answer(open_call.id, outcome);
         self.answer(&open_call, answer);
     }
 
@@ -163,7 +160,7 @@ impl CoreLevel<'_> {
     }
 }
 
-fn answer(OpenCall { id, asked, .. }: &OpenCall, outcome: Outcome) -> Json {
+fn answer(id: u64, outcome: Outcome) -> Json {
     let result = match outcome {
         Ok(answer) => json!({ "structuredContent": rendering::answer(answer) }),
         Err(failure) => {

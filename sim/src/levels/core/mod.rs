@@ -10,7 +10,7 @@ mod sockets;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use coordination::{CallId, ClosedBy, Effect, Event, Timestamp};
+use coordination::{CallId, ClosedBy, Core as _, Effect, Event, Timestamp};
 use mock_unity::{Input, MockEditor, Output};
 
 use crate::faults::AnyCore;
