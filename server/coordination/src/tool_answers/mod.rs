@@ -100,6 +100,21 @@ mod tests {
     use super::{ERROR_TEXT_MAX, ErrorBody, Json, NAME_MAX, error};
 
     #[test]
+    fn details_stay_data_up_to_the_limit() {
+        let told = |length: usize| {
+            let details = Some(Json::from("x".repeat(length - 2))); // With its two quotes.
+            let body =
+                ErrorBody { code: "C".into(), message: "m".into(), retryable: None, details };
+            error(body).details.map(|details| details.to_string().len())
+        };
+        assert_eq!(told(ERROR_TEXT_MAX), Some(ERROR_TEXT_MAX));
+        assert!(told(ERROR_TEXT_MAX + 1) > Some(ERROR_TEXT_MAX + 1), "cut, with a mark");
+        let details = Some(Json::from(vec![1, 2]));
+        let body = ErrorBody { code: "C".into(), message: "m".into(), retryable: None, details };
+        assert_eq!(error(body.clone()).details, body.details);
+    }
+
+    #[test]
     fn an_error_without_end_is_cut() {
         let long = "\u{1F600}".repeat(20_000);
         let details = Some(Json::from(vec![long.clone()]));

@@ -43,6 +43,13 @@ fn the_catalogue_is_the_contracts() {
 }
 
 #[test]
+fn a_tool_is_known_by_its_name() {
+    assert_eq!(Tool::named("read_console"), Tool::named("read_console"));
+    assert_ne!(Tool::named("read_console"), Tool::named("run_tests"));
+    assert_eq!(Tool::named("reed_console"), None);
+}
+
+#[test]
 fn every_default_is_one_that_the_validator_accepts() {
     for tool in TOOLS {
         assert!(tool.default_timeout_ms <= tool.max_timeout_ms, "{}", tool.name);
