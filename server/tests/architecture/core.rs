@@ -1,11 +1,10 @@
-//! The dependency rules of the core and of the folders of the shell, as a test. The tables are those in
-//! docs/ARCHITECTURE.md. They list what is allowed: a new module needs a line here.
-
-#![expect(clippy::unwrap_used, reason = "a test may fail loudly anywhere, in its helpers too")]
+//! The modules of the core.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use crate::source::{paths, resolve, rust_files, tokens};
 
 /// What each module of the core may name of the others.
 const MAY_NAME: &[(&str, &[&str])] = &[
@@ -46,40 +45,6 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("tool_catalog", &["shape", "tool_answers"]),
 ];
 
-/// What each module or folder of the shell may name of the others, and of the core.
-const SHELL: &[(&str, &[&str])] = &[
-    ("budget", &[]),
-    ("cli", &["config_loader", "logger"]),
-    ("config_loader", &["coordination"]),
-    ("event_loop", &["budget", "coordination", "transition_log"]),
-    ("http", &["budget", "coordination", "event_loop", "mcp", "network", "request_room", "unity"]),
-    (
-        "lib",
-        &[
-            "budget",
-            "config_loader",
-            "coordination",
-            "event_loop",
-            "http",
-            "mcp",
-            "network",
-            "port",
-        ],
-    ),
-    ("logger", &["budget"]),
-    (
-        "main",
-        &["budget", "cli", "config_loader", "coordination", "logger", "network", "port", "system"],
-    ),
-    ("mcp", &["budget", "coordination", "event_loop", "port", "request_room"]),
-    ("network", &[]),
-    ("port", &["budget", "coordination", "event_loop", "network"]),
-    ("request_room", &["budget"]),
-    ("system", &["budget", "coordination", "network"]),
-    ("transition_log", &["coordination", "event_loop"]),
-    ("unity", &["budget", "coordination", "event_loop"]),
-];
-
 /// A store is written by one manager: no other module may even name its type.
 const WRITERS: &[(&str, &str)] = &[
     ("CapabilityStore", "reconnect_controller"),
@@ -111,117 +76,11 @@ fn core_root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("coordination/src")
 }
 
-fn rust_files(directory: &Path) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(directory).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            files.extend(rust_files(&path));
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            files.push(path);
-        }
-    }
-    files.sort();
-    files
-}
-
 /// The module path of a file below `coordination/src`: `stores/job.rs` is `stores::job`.
 fn module_path(path: &Path) -> Vec<String> {
     let below = path.strip_prefix(core_root()).unwrap().with_extension("");
     let names = below.components().map(|name| name.as_os_str().to_str().unwrap().to_owned());
     names.filter(|name| !matches!(name.as_str(), "mod" | "lib")).collect()
-}
-
-/// Words, `::` and single signs; comments, texts and the unit tests at the end are left out.
-fn tokens(text: &str) -> Vec<String> {
-    let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
-    let mut rest = code.chars().peekable();
-    let mut tokens: Vec<String> = Vec::new();
-    while let Some(sign) = rest.next() {
-        match sign {
-            '/' if rest.peek() == Some(&'/') => {
-                while rest.next_if(|next| *next != '\n').is_some() {}
-            }
-            '"' => {
-                while let Some(next) = rest.next_if(|next| *next != '"') {
-                    if next == '\\' {
-                        rest.next();
-                    }
-                }
-                rest.next();
-            }
-            ':' if rest.next_if_eq(&':').is_some() => tokens.push("::".to_owned()),
-            sign if sign.is_alphanumeric() || sign == '_' => {
-                let mut word = sign.to_string();
-                while let Some(next) = rest.next_if(|next| next.is_alphanumeric() || *next == '_') {
-                    word.push(next);
-                }
-                tokens.push(word);
-            }
-            sign if sign.is_whitespace() => {}
-            sign => tokens.push(sign.to_string()),
-        }
-    }
-    tokens
-}
-
-/// Every path that is named, `use` trees spread out: `use a::{b, c::d}` is `a::b` and `a::c::d`.
-fn paths(tokens: &[String]) -> BTreeSet<Vec<String>> {
-    let mut found = BTreeSet::new();
-    let mut index = 0;
-    while index < tokens.len() {
-        let (after, spread) = path_at(tokens, index);
-        found.extend(spread.into_iter().filter(|path| path.len() > 1));
-        index = after.max(index + 1);
-    }
-    found
-}
-
-/// The paths that begin here, and where they end.
-fn path_at(tokens: &[String], mut index: usize) -> (usize, Vec<Vec<String>>) {
-    let is_word = |token: &String| token.chars().all(|sign| sign.is_alphanumeric() || sign == '_');
-    let mut path: Vec<String> = Vec::new();
-    while let Some(word) = tokens.get(index).filter(|token| is_word(token) || *token == "*") {
-        path.push(word.clone());
-        index += 1;
-        if tokens.get(index).map(String::as_str) != Some("::") {
-            return (index, vec![path]);
-        }
-        index += 1;
-        if tokens.get(index).map(String::as_str) == Some("{") {
-            let (end, branches) = branches_at(tokens, index + 1);
-            let spread = branches.into_iter().map(|branch| [path.clone(), branch].concat());
-            return (end, spread.collect());
-        }
-    }
-    (index, vec![path])
-}
-
-fn branches_at(tokens: &[String], mut index: usize) -> (usize, Vec<Vec<String>>) {
-    let mut branches = Vec::new();
-    while let Some(token) = tokens.get(index) {
-        match token.as_str() {
-            "}" => return (index + 1, branches),
-            "," => index += 1,
-            "as" => index += 2,
-            _ => {
-                let (after, spread) = path_at(tokens, index);
-                branches.extend(spread);
-                index = after.max(index + 1);
-            }
-        }
-    }
-    (index, branches)
-}
-
-/// What a path that begins with `crate` or `super` means, seen from the root of the core.
-fn resolve(module: &[String], path: &[String]) -> Vec<String> {
-    if path.first().is_some_and(|first| first == "crate") {
-        return path.iter().skip(1).cloned().collect();
-    }
-    let supers = path.iter().take_while(|name| *name == "super").count();
-    let base = module.iter().take(module.len().saturating_sub(supers));
-    base.chain(path.iter().skip(supers)).cloned().collect()
 }
 
 /// Everything that is wrong with one file.
@@ -351,91 +210,6 @@ fn breaking_a_rule_is_noticed() {
     }
     let innocent = "// an Instant\nfn f() -> &'static str { \"std::time::Instant\" }";
     assert_eq!(violations(&["ids"], innocent), Vec::<String>::new());
-}
-
-fn shell_root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
-}
-
-/// The modules of the shell that a file names, the core as one of them.
-fn named_by(module: &[String], text: &str) -> BTreeSet<String> {
-    let is_module = |name: &&str| SHELL.iter().any(|(known, _)| known == name);
-    let paths = paths(&tokens(text));
-    let named = paths.iter().filter_map(|path| match path.first().map(String::as_str)? {
-        "coordination" => Some("coordination".to_owned()),
-        "unity_mcp" => path.get(1).cloned(),
-        "crate" | "super" => resolve(module, path).first().cloned(),
-        // The crate's root declares the modules, so it names them alone.
-        root if module.len() <= 1 => Some(root.to_owned()),
-        _ => None,
-    });
-    named.filter(|name| is_module(&name.as_str()) || name == "coordination").collect()
-}
-
-fn shell_violations(module: &[&str], text: &str) -> Vec<String> {
-    let module: Vec<String> = module.iter().map(|name| (*name).to_owned()).collect();
-    let name = module.first().cloned().unwrap_or_else(|| "lib".to_owned());
-    let Some((_, allowed)) = SHELL.iter().find(|(known, _)| *known == name) else {
-        return vec![format!("{name} is not in the table of the shell")];
-    };
-    let named = named_by(&module, text);
-    let wrong = named.iter().filter(|other| **other != name && !allowed.contains(&other.as_str()));
-    wrong.map(|other| format!("{name} may not name {other}")).collect()
-}
-
-#[test]
-fn the_folders_of_the_shell_keep_their_dependency_rules() {
-    let files = rust_files(&shell_root());
-    assert!(files.len() > 25, "the shell was not found");
-    let mut found = Vec::new();
-    for path in files {
-        let below = path.strip_prefix(shell_root()).unwrap().with_extension("");
-        let names = below.components().map(|name| name.as_os_str().to_str().unwrap());
-        let module: Vec<&str> = names.filter(|name| !matches!(*name, "mod" | "lib")).collect();
-        found.extend(shell_violations(&module, &fs::read_to_string(&path).unwrap()));
-    }
-    assert!(found.is_empty(), "{found:#?}");
-}
-
-#[test]
-fn breaking_a_rule_of_the_shell_is_noticed() {
-    let cases: &[(&[&str], &str)] = &[
-        (&["unity", "web_socket"], "use crate::mcp::rendering;"),
-        (&["unity", "web_socket"], "use super::super::http::access::AccessRules;"),
-        (&["port", "relay"], "use crate::http::HttpHost;"),
-        (&["mcp", "adapter"], "use crate::unity::web_socket::WebSocket;"),
-        (&["mcp", "adapter"], "fn f() { crate::http::x(); }"),
-        (&["network"], "use coordination::Event;"),
-        (&["newcomer"], ""),
-    ];
-    for (module, code) in cases {
-        assert!(!shell_violations(module, code).is_empty(), "{module:?}: {code}");
-    }
-    assert!(
-        shell_violations(&["mcp", "adapter"], "use crate::port::upstream::Upstream;").is_empty()
-    );
-}
-
-#[test]
-fn the_numbers_of_the_shell_are_in_the_budget() {
-    let is_number = |line: &str| {
-        let declares = line.trim_start().trim_start_matches("pub ").starts_with("const ");
-        declares
-            && [": usize", ": u32", ": u64", ": f64", ": Duration"]
-                .iter()
-                .any(|kind| line.contains(kind))
-    };
-    for path in rust_files(&shell_root()) {
-        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-        // The ranges of the settings are part of their table.
-        if matches!(name.as_str(), "budget.rs" | "config_loader.rs") {
-            continue;
-        }
-        let text = fs::read_to_string(&path).unwrap();
-        let code = text.split("#[cfg(test)]").next().unwrap();
-        let found: Vec<&str> = code.lines().filter(|line| is_number(line)).collect();
-        assert!(found.is_empty(), "{name} has numbers of its own: {found:#?}");
-    }
 }
 
 #[test]

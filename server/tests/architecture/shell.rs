@@ -1,0 +1,126 @@
+//! The folders of the shell.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::source::{paths, resolve, rust_files, tokens};
+
+/// What each module or folder of the shell may name of the others, and of the core.
+const SHELL: &[(&str, &[&str])] = &[
+    ("budget", &[]),
+    ("cli", &["config_loader", "logger"]),
+    ("config_loader", &["coordination"]),
+    ("event_loop", &["budget", "coordination", "transition_log"]),
+    ("http", &["budget", "coordination", "event_loop", "mcp", "network", "request_room", "unity"]),
+    (
+        "lib",
+        &[
+            "budget",
+            "config_loader",
+            "coordination",
+            "event_loop",
+            "http",
+            "mcp",
+            "network",
+            "port",
+        ],
+    ),
+    ("logger", &["budget"]),
+    (
+        "main",
+        &["budget", "cli", "config_loader", "coordination", "logger", "network", "port", "system"],
+    ),
+    ("mcp", &["budget", "coordination", "event_loop", "port", "request_room"]),
+    ("network", &[]),
+    ("port", &["budget", "coordination", "event_loop", "network"]),
+    ("request_room", &["budget"]),
+    ("system", &["budget", "coordination", "network"]),
+    ("transition_log", &["coordination", "event_loop"]),
+    ("unity", &["budget", "coordination", "event_loop"]),
+];
+
+fn shell_root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
+}
+
+/// The modules of the shell that a file names, the core as one of them.
+fn named_by(module: &[String], text: &str) -> BTreeSet<String> {
+    let is_module = |name: &&str| SHELL.iter().any(|(known, _)| known == name);
+    let paths = paths(&tokens(text));
+    let named = paths.iter().filter_map(|path| match path.first().map(String::as_str)? {
+        "coordination" => Some("coordination".to_owned()),
+        "unity_mcp" => path.get(1).cloned(),
+        "crate" | "super" => resolve(module, path).first().cloned(),
+        // The crate's root declares the modules, so it names them alone.
+        root if module.len() <= 1 => Some(root.to_owned()),
+        _ => None,
+    });
+    named.filter(|name| is_module(&name.as_str()) || name == "coordination").collect()
+}
+
+fn shell_violations(module: &[&str], text: &str) -> Vec<String> {
+    let module: Vec<String> = module.iter().map(|name| (*name).to_owned()).collect();
+    let name = module.first().cloned().unwrap_or_else(|| "lib".to_owned());
+    let Some((_, allowed)) = SHELL.iter().find(|(known, _)| *known == name) else {
+        return vec![format!("{name} is not in the table of the shell")];
+    };
+    let named = named_by(&module, text);
+    let wrong = named.iter().filter(|other| **other != name && !allowed.contains(&other.as_str()));
+    wrong.map(|other| format!("{name} may not name {other}")).collect()
+}
+
+#[test]
+fn the_folders_of_the_shell_keep_their_dependency_rules() {
+    let files = rust_files(&shell_root());
+    assert!(files.len() > 25, "the shell was not found");
+    let mut found = Vec::new();
+    for path in files {
+        let below = path.strip_prefix(shell_root()).unwrap().with_extension("");
+        let names = below.components().map(|name| name.as_os_str().to_str().unwrap());
+        let module: Vec<&str> = names.filter(|name| !matches!(*name, "mod" | "lib")).collect();
+        found.extend(shell_violations(&module, &fs::read_to_string(&path).unwrap()));
+    }
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+#[test]
+fn breaking_a_rule_of_the_shell_is_noticed() {
+    let cases: &[(&[&str], &str)] = &[
+        (&["unity", "web_socket"], "use crate::mcp::rendering;"),
+        (&["unity", "web_socket"], "use super::super::http::access::AccessRules;"),
+        (&["port", "relay"], "use crate::http::HttpHost;"),
+        (&["mcp", "adapter"], "use crate::unity::web_socket::WebSocket;"),
+        (&["mcp", "adapter"], "fn f() { crate::http::x(); }"),
+        (&["network"], "use coordination::Event;"),
+        (&["newcomer"], ""),
+    ];
+    for (module, code) in cases {
+        assert!(!shell_violations(module, code).is_empty(), "{module:?}: {code}");
+    }
+    assert!(
+        shell_violations(&["mcp", "adapter"], "use crate::port::upstream::Upstream;").is_empty()
+    );
+}
+
+#[test]
+fn the_numbers_of_the_shell_are_in_the_budget() {
+    let is_number = |line: &str| {
+        let declares = line.trim_start().trim_start_matches("pub ").starts_with("const ");
+        declares
+            && [": usize", ": u32", ": u64", ": f64", ": Duration"]
+                .iter()
+                .any(|kind| line.contains(kind))
+    };
+    for path in rust_files(&shell_root()) {
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        // The ranges of the settings are part of their table.
+        if matches!(name.as_str(), "budget.rs" | "config_loader.rs") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        let code = text.split("#[cfg(test)]").next().unwrap();
+        let found: Vec<&str> = code.lines().filter(|line| is_number(line)).collect();
+        assert!(found.is_empty(), "{name} has numbers of its own: {found:#?}");
+    }
+}
