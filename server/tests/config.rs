@@ -1,4 +1,4 @@
-//! CONTRACT 2: what may be configured, what counts more, and what a wrong value is told.
+//! SPEC 2: which settings there are, which source wins, and the message for a wrong value.
 
 #![expect(clippy::unwrap_used, reason = "a test may fail loudly anywhere, in its helpers too")]
 
@@ -23,7 +23,7 @@ fn flags(settings: &[(&str, &str)]) -> RawFlags {
     RawFlags { config: None, settings: settings.iter().map(own).collect() }
 }
 
-/// Loads with this file; an error is told without the path, which differs from run to run.
+/// Loads with this file. An error comes without the path, which differs from run to run.
 fn load_text(test: &str, text: &str, settings: &[(&str, &str)]) -> Result<Config, String> {
     let directory = directory(test);
     std::fs::write(directory.join(DEFAULT_FILE), text).unwrap();

@@ -140,7 +140,7 @@ impl ExecutionCoordinator {
         matches!(self.life, Life::Stopping { .. } | Life::Stopped)
     }
 
-    /// Every call gets an answer, every socket is told to close.
+    /// Every call gets an answer, every socket a close.
     fn on_stop(&mut self, now: Timestamp) {
         if self.is_stopping() {
             return;

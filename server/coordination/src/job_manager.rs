@@ -71,7 +71,7 @@ impl JobManager {
         self.state(id).is_some_and(JobState::is_terminal)
     }
 
-    /// What a caller is told of a job. A caller that started it gets its id until it has ended.
+    /// The answer to a call about a job. A caller that started it gets its id until it has ended.
     pub(crate) fn tell(&self, id: JobId, started_it: bool) -> Outcome {
         let job = self.jobs.get(id).ok_or_else(Failure::no_such_job)?;
         let (state, times) = (job.state(), job.times);

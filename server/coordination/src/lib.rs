@@ -5,7 +5,7 @@
 //! |---|---|---|
 //! | the transition function | `execution_coordinator` | nothing itself: it asks the managers |
 //! | is this call valid? | `request_validator` (with `tool_catalog`, `shape`) | — |
-//! | what an agent is told of Unity's answer | `tool_answers` | — |
+//! | what an agent gets of Unity's answer | `tool_answers` | — |
 //! | order, the lane, the life of a call | `request_scheduler` | `stores::request`, `stores::queue` |
 //! | work that outlives its call | `job_manager` | `stores::job` |
 //! | what a cancel means, and which Unity is owed | `cancel_manager` | its intents |

@@ -59,7 +59,7 @@ impl Request {
 }
 
 impl ValidCall {
-    /// What the agent is told of what Unity gave for it; an error says what is wrong with that.
+    /// What the agent gets of Unity's answer; an error says what is wrong with the answer.
     pub(crate) fn tell(&self, given: Json) -> Result<Json, String> {
         match &self.request {
             Request::Execute { params } | Request::RunJob { params, .. } => {

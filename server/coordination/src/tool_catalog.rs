@@ -47,14 +47,14 @@ pub enum Route {
     CancelJob,
 }
 
-/// What Unity answers, and what an agent is told of it.
+/// What Unity answers, and what an agent gets of it.
 #[derive(Debug)]
 pub struct UnityAnswer {
     /// What Unity must give.
     pub given: Shape,
-    /// Makes what the agent is told.
+    /// Makes what the agent gets.
     pub tell: Tell,
-    /// What the agent is told.
+    /// What the agent gets.
     pub told: Shape,
 }
 
@@ -92,7 +92,7 @@ impl Tool {
         }
     }
 
-    /// What an agent is told of what Unity gave; an error says what is wrong with that.
+    /// What an agent gets of Unity's answer; an error says what is wrong with the answer.
     pub fn tell(&self, given: Json, asked: &Json) -> Result<Json, String> {
         match &self.route {
             Route::Execute(answer) | Route::SubmitJob(answer) => {

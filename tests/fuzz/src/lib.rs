@@ -1,7 +1,7 @@
 //! The functions that are fuzzed. Each takes any bytes and panics if something is wrong. `targets/` runs them in a
 //! fuzzer, `tests/corpus.rs` runs them on the committed inputs.
 
-#![expect(clippy::panic, reason = "a panic is how a fuzzer is told")]
+#![expect(clippy::panic, reason = "a panic is how a fuzzer reports a finding")]
 
 use hyper::header::{AUTHORIZATION, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN};
 use hyper::http::request::Parts;
@@ -38,7 +38,7 @@ const PORT: u16 = 8_091;
 const ALLOWED: &str = "http://localhost:3000";
 const TOKEN: &str = "0123456789abcdef";
 
-/// Whoever is let in has shown what CONTRACT 11 asks for. The first line is method and target, each other
+/// Whoever is let in has shown what SPEC 11 asks for. The first line is method and target, each other
 /// one a header.
 pub fn guard(bytes: &[u8]) {
     let Some(head) = head(bytes) else { return };

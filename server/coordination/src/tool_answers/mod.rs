@@ -1,4 +1,4 @@
-//! What an agent is told of what Unity gave. One file per tool: a pure function that the tool's row in the
+//! What an agent gets of Unity's answer. One file per tool: a pure function that the tool's row in the
 //! catalogue names. It gets an answer whose shape was checked, and limits the size of what it passes on.
 
 pub(crate) mod console;
@@ -6,7 +6,7 @@ pub(crate) mod test_run;
 
 use protocol::{ErrorBody, Json, Map, Progress};
 
-/// Makes what an agent is told from what Unity gave. The second argument is what Unity was asked.
+/// Makes what an agent gets from what Unity gave. The second argument is what Unity was asked.
 pub type Tell = fn(Json, &Json) -> Json;
 
 /// Characters of one text. A longer text is cut and says so.

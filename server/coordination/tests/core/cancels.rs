@@ -1,4 +1,4 @@
-//! CONTRACT 7.7: cancel_job in each state of the job.
+//! SPEC 7.7: cancel_job in each state of the job.
 
 use super::check::check;
 

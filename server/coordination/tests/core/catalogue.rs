@@ -1,4 +1,4 @@
-//! CONTRACT 8: the catalogue, and that the documents made from it are current.
+//! SPEC 8: the catalogue, and that the documents made from it are current.
 
 use coordination::{ErrorCode, Kind, Need, TOOLS, Tool};
 use protocol::{ExecutionMode, Json};

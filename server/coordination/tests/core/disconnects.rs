@@ -1,4 +1,4 @@
-//! CONTRACT 6: never resend; wait, go on, or say that nobody knows.
+//! SPEC 6: never send twice; wait, go on, or say `unknown`.
 
 use super::check::check;
 

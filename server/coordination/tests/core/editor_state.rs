@@ -1,4 +1,4 @@
-//! CONTRACT 3: what is known of the Editor, and for how long.
+//! SPEC 3: what is known of the Editor, and for how long.
 
 use super::check::check;
 

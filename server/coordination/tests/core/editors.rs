@@ -1,4 +1,4 @@
-//! CONTRACT 6.4 and 6.6, where another Editor has come: it knows neither calls nor jobs of the one before.
+//! SPEC 6.4 and 6.6, where another Editor has come: it knows neither calls nor jobs of the one before.
 
 use super::check::check;
 

@@ -1,4 +1,4 @@
-//! CONTRACT 9: every code with what it promises, and that an `error` of the plugin keeps its code.
+//! SPEC 9: every code with what it promises, and that an `error` of the plugin keeps its code.
 
 use super::check::check;
 use coordination::ErrorCode;

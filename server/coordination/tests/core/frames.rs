@@ -1,4 +1,4 @@
-//! CONTRACT 4.7: what the peer may get wrong, row by row.
+//! SPEC 4.7: what the peer may get wrong, row by row.
 
 use super::check::check;
 

@@ -1,4 +1,4 @@
-//! CONTRACT 4.5: pings, and how long an answer may take.
+//! SPEC 4.5: pings, and how long an answer may take.
 
 use super::check::check;
 

@@ -1,4 +1,4 @@
-//! CONTRACT 7.4: a job at its limit, its last question, and who is told; and the limit of its name.
+//! SPEC 7.4: a job at its limit, its last question, and the calls that wait for it; and the limit of its name.
 
 use super::check::check;
 

@@ -1,4 +1,4 @@
-//! CONTRACT 7.5 and 7.6: what is known of a job, and who waits for it.
+//! SPEC 7.5 and 7.6: what is known of a job, and who waits for it.
 
 use super::check::check;
 

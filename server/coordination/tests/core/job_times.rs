@@ -1,4 +1,4 @@
-//! When a job was issued and when it changed last, for whoever shows it as a task.
+//! When a job was issued and when it changed last: a task shows both.
 
 use coordination::{
     Answer, Boot, CallId, ConnectionId, Effect, Event, ExecutionCoordinator, JobTimes, Limits,
@@ -27,7 +27,7 @@ impl Server {
         self.at(millis, Event::CallReceived { call, request, wants_progress: false })
     }
 
-    /// Issued and changed, as a status call is told that Unity is not asked for.
+    /// Issued and changed, as a status call sees them without asking Unity.
     fn times(&mut self, millis: u64, number: u64) -> (u64, u64) {
         self.at(millis, Event::UnityClosed { on: UNITY, by: coordination::ClosedBy::Anyone });
         told(&self.call(millis, number, "get_job_status", "{\"job_id\":\"job-t-1\"}"))

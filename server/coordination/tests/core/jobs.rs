@@ -1,4 +1,4 @@
-//! CONTRACT 7.1 to 7.4 and 7.9: the life of a job.
+//! SPEC 7.1 to 7.4 and 7.9: the life of a job.
 
 use super::check::check;
 

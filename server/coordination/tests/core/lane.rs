@@ -1,4 +1,4 @@
-//! CONTRACT 5.4 and 5.5: one round trip at a time, and the lane that an answered request keeps.
+//! SPEC 5.4 and 5.5: one round trip at a time, and the lane that an answered request keeps.
 
 use super::check::check;
 

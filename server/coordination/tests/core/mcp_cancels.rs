@@ -1,4 +1,4 @@
-//! CONTRACT 7.8 and 10: the agent takes its call back, or its adapter breaks.
+//! SPEC 7.8 and 10: the agent cancels its call, or its adapter fails.
 
 use super::check::check;
 

@@ -1,4 +1,4 @@
-//! CONTRACT 5.7: whoever asked for it hears how far the call is.
+//! SPEC 5.7: progress reports.
 
 use super::check::check;
 

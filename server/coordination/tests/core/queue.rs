@@ -1,4 +1,4 @@
-//! CONTRACT 5.2: how many may wait.
+//! SPEC 5.2: how many may wait.
 
 use super::check::check;
 

@@ -1,4 +1,4 @@
-//! CONTRACT 4: a wire session, from the first hello to the one that replaces it.
+//! SPEC 4: a wire session, from the first hello to the one that replaces it.
 
 use super::check::check;
 

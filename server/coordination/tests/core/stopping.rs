@@ -1,4 +1,4 @@
-//! CONTRACT 10: everybody is answered, every socket is told, and it ends in time.
+//! SPEC 10: every call is answered, every socket is closed, and it ends in time.
 
 use super::check::check;
 

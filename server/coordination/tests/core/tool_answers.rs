@@ -1,4 +1,4 @@
-//! CONTRACT 8: what an agent is told of what Unity gave, tool by tool.
+//! SPEC 8: what an agent gets of Unity's answer, tool by tool.
 
 use coordination::Tool;
 use protocol::Json;

@@ -1,4 +1,4 @@
-//! CONTRACT 6.5: a frame of which not a byte was written comes back.
+//! SPEC 6.5: a frame of which not a byte was written comes back.
 
 use super::check::check;
 

@@ -1,4 +1,4 @@
-//! CONTRACT 5.1 and 8: a bad call never enters, and is told what is wrong with it.
+//! SPEC 5.1 and 8: a bad call never enters, and its error says what is wrong.
 
 use std::time::Duration;
 

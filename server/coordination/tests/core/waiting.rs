@@ -1,4 +1,4 @@
-//! CONTRACT 5.3: a call that waits for the Editor, from its own start, for as long as the present
+//! SPEC 5.3: a call that waits for the Editor, from its own start, for as long as the present
 //! reason allows.
 
 use super::check::check;
