@@ -118,7 +118,7 @@ fn a_stranger_on_the_port_is_named_and_the_port_taken_when_it_is_free() {
     let stranger = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = stranger.local_addr().unwrap().port();
     let (mut server, mut agent) = second(port);
-    server.wait_for_line("the port is held");
+    server.wait_for_line("another program holds the port");
     let state = agent.run("get_editor_state", json!({})).unwrap();
     assert_eq!(state["server_state"], "booting");
     let call = agent.call("read_console", json!({}));
