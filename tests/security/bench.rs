@@ -39,7 +39,7 @@ pub(crate) const ODD: [char; 19] = [
 /// The memory in KiB that an attack may take, above the start.
 const MEMORY_MAX_KIB: u64 = 64 * 1024;
 /// The memory in KiB that the server may keep after an attack, above the start.
-const KEPT_MAX_KIB: u64 = 12 * 1024;
+const KEPT_MAX_KIB: u64 = 32 * 1024;
 /// How long a call may take after the attack.
 const CALL_MAX: Duration = Duration::from_secs(1);
 /// How long the server may take to close descriptors. It drops a connection that does not read after 30 seconds.

@@ -1,6 +1,6 @@
 //! Holder: which program has the port.
 
-use http_body_util::{BodyExt, Collected, Full, Limited};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::Bytes;
 use hyper::header::HOST;
 use hyper::http;
@@ -63,8 +63,11 @@ async fn ask_health<N: Network>(network: &N, port: u16) -> Option<Bytes> {
     let request = http::Request::get("/healthz").header(HOST, format!("127.0.0.1:{port}"));
     match holder.send_request(request.body(Full::default()).ok()?).await {
         Ok(response) => {
-            let body = Limited::new(response.into_body(), RELAY_HEALTH_BYTES_MAX).collect().await;
-            Some(body.map(Collected::to_bytes).unwrap_or_default())
+            match Limited::new(response.into_body(), RELAY_HEALTH_BYTES_MAX).collect().await {
+                Ok(body) => Some(body.to_bytes()),
+                Err(error) if error.is::<LengthLimitError>() => Some(Bytes::new()),
+                Err(_) => None, // It ended in the middle of its answer.
+            }
         }
         Err(error) if error.is_parse() => Some(Bytes::new()), // It does not speak HTTP.
         Err(_) => None,
