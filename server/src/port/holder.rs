@@ -83,3 +83,34 @@ struct Health {
     #[serde(default)]
     requires_token: bool,
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
+    use super::{Holder, identify};
+    use crate::system::Loopback;
+
+    /// What a holder is called that answers like this and closes.
+    async fn holder_of(answer: &'static str) -> Option<Holder> {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let holder = async {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            assert!(stream.read(&mut [0; 1024]).await.unwrap() > 0);
+            stream.write_all(answer.as_bytes()).await.unwrap();
+        };
+        let (identified, ()) = tokio::join!(identify(&Loopback, port), holder);
+        identified
+    }
+
+    #[tokio::test]
+    async fn a_holder_that_ends_in_the_middle_of_its_answer_is_not_a_stranger() {
+        let half = "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{\"name\":";
+        assert_eq!(holder_of(half).await, None);
+        let whole = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}";
+        assert_eq!(holder_of(whole).await, Some(Holder::Stranger));
+        assert_eq!(holder_of("SSH-2.0-OpenSSH\r\n").await, Some(Holder::Stranger));
+    }
+}
