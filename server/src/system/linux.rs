@@ -104,8 +104,8 @@ fn answer_all() {
     }
 }
 
-/// Our user; `None` where the kernel does not show whose a socket is. Found out once, before anybody connects: when
-/// there is no descriptor left to read it, nobody is let in for that.
+/// Our user; `None` where the kernel does not show the owner of a socket. Looked up once, before the first connection:
+/// later there may be no descriptor left to read it, and that must not make every user acceptable.
 pub(super) fn own_user() -> Option<u32> {
     static OWN_USER: OnceLock<Option<u32>> = OnceLock::new();
     *OWN_USER

@@ -38,19 +38,22 @@ const PORT: u16 = 8_091;
 const ALLOWED: &str = "http://localhost:3000";
 const TOKEN: &str = "0123456789abcdef";
 
-/// Whoever is let in has shown what SPEC 11 asks for. The first line is method and target, each other
+/// A request that is accepted follows every rule of SPEC 11. The first line is method and target, each other
 /// one a header.
 pub fn guard(bytes: &[u8]) {
     let Some(head) = head(bytes) else { return };
-    let lets_in =
+    let accepts =
         |token| AccessRules::new(PORT, vec![ALLOWED.to_owned()], token).check(&head).is_ok();
-    let without_token = lets_in(None);
-    if lets_in(Some(TOKEN)) {
+    let without_token = accepts(None);
+    if accepts(Some(TOKEN)) {
         assert!(without_token, "a token opened a door");
         let shown: Vec<&[u8]> =
             head.headers.get_all(AUTHORIZATION).iter().map(HeaderValue::as_bytes).collect();
         let is_shown = shown == [format!("Bearer {TOKEN}").as_bytes()];
-        assert!(is_shown || !matches!(head.uri.path(), "/mcp" | "/unity"), "{shown:?} was let in");
+        assert!(
+            is_shown || !matches!(head.uri.path(), "/mcp" | "/unity"),
+            "{shown:?} was accepted"
+        );
     }
     if !without_token {
         return;
@@ -63,18 +66,18 @@ pub fn guard(bytes: &[u8]) {
             .collect()
     };
     let hosts = values(&HOST);
-    let [host] = hosts.as_slice() else { panic!("{} hosts were let in", hosts.len()) };
+    let [host] = hosts.as_slice() else { panic!("{} hosts were accepted", hosts.len()) };
     let names =
         ["127.0.0.1", "localhost", "[::1]"].map(|name| format!("{name}:{PORT}").into_bytes());
-    assert!(names.contains(host), "{host:?} was let in");
+    assert!(names.contains(host), "{host:?} was accepted");
     let (path, target) = (head.uri.path(), head.uri.to_string());
-    assert!(target.starts_with('/'), "{target} was let in");
+    assert!(target.starts_with('/'), "{target} was accepted");
     let origins = values(&ORIGIN);
     let is_allowed = path == "/mcp" && origins == [ALLOWED.as_bytes()];
-    assert!(origins.is_empty() || is_allowed, "{origins:?} was let in at {path}");
-    assert!(head.method != Method::OPTIONS, "a preflight was let in");
+    assert!(origins.is_empty() || is_allowed, "{origins:?} was accepted at {path}");
+    assert!(head.method != Method::OPTIONS, "a preflight was accepted");
     let is_page = head.headers.keys().any(|name| name.as_str().starts_with("sec-fetch-"));
-    assert!(path != "/unity" || !is_page, "a page was let in at {path}");
+    assert!(path != "/unity" || !is_page, "a page was accepted at {path}");
 }
 
 fn head(bytes: &[u8]) -> Option<Parts> {
