@@ -119,6 +119,7 @@ impl CoreLevel<'_> {
     }
 
     pub(super) fn on_cancelled(&mut self, label: &str) {
+        self.pass_deadline(); // An answer that is due now comes before the cancel.
         if self.context.calls.is_closed(label) {
             return;
         }
@@ -141,6 +142,7 @@ impl CoreLevel<'_> {
 
     /// The agent's calls end, and so does a server that it has started.
     pub(super) fn on_left(&mut self, agent: &str) {
+        self.pass_deadline(); // As for a cancel.
         let of_agent =
             |(call, open_call): (&CallId, &OpenCall)| (open_call.agent == agent).then_some(*call);
         let calls: Vec<CallId> = self.calls.iter().filter_map(of_agent).collect();

@@ -212,13 +212,22 @@ impl CoreLevel<'_> {
             let event = record.remove();
             return self.react(event);
         }
-        if self.core_deadline().is_some_and(|at| at <= self.now) {
-            return self.handle(Event::DeadlineReached);
+        if self.pass_deadline() {
+            return;
         }
         let due = |host: &EditorHost| host.deadline().is_some_and(|at| at <= self.now);
         if let Some(editor) = self.editors.iter().position(due) {
             self.drive_editor(editor, Input::Tick);
         }
+    }
+
+    /// Tells the core that a deadline has come, if one has.
+    fn pass_deadline(&mut self) -> bool {
+        let has_come = self.core_deadline().is_some_and(|at| at <= self.now);
+        if has_come {
+            self.handle(Event::DeadlineReached);
+        }
+        has_come
     }
 
     fn react(&mut self, event: TimedEvent) {
