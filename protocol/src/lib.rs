@@ -72,7 +72,7 @@ pub use ids::{EditorInstanceId, PluginSessionId, RequestId, UnityJobId};
 pub use json_size::JsonSize;
 pub use printable::{printable, printable_json};
 /// A JSON value. `params`, `result` and `details` are of this type.
-pub use serde_json::{Map, Value as Json};
+pub use serde_json::{Map, Value as Json, json};
 pub use to_unity::{
     Cancel, Capability, Execute, ExecutionMode, GetJobStatus, Ping, ServerHello, SubmitJob,
     ToUnity, ToolMetadata,

@@ -6,12 +6,12 @@ mod flags;
 use std::fmt;
 use std::fs::File;
 use std::io::{ErrorKind, Read as _};
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use protocol::{Json, Map, parse_json, printable};
 
-use coordination::Limits;
+use coordination::{Limits, SETTINGS, Setting};
 use flags::apply_flag;
 
 pub use flags::{SettingFlag, setting_flags};
@@ -78,88 +78,62 @@ impl fmt::Display for ConfigError {
     }
 }
 
-/// One number that can be set: its name, its range, and where it goes.
-struct Setting {
-    name: &'static str,
-    about: &'static str,
-    min: u64,
-    max: u64,
-    get: fn(&Config) -> u64,
-    set: fn(&mut Config, u64),
-}
-
-const TIME_MIN: u64 = 10;
-const TIME_MAX: u64 = 3_600_000;
-
-macro_rules! time {
-    ($name:literal, $field:ident, $about:literal) => {
-        Setting {
-            name: $name,
-            about: $about,
-            min: TIME_MIN,
-            max: TIME_MAX,
-            get: |config| config.limits.$field.as_millis() as u64,
-            set: |config, value| config.limits.$field = Duration::from_millis(value),
-        }
-    };
-}
-
-macro_rules! size {
-    ($name:literal, $field:ident, $min:literal, $max:literal, $about:literal) => {
-        Setting {
-            name: $name,
-            about: $about,
-            min: $min,
-            max: $max,
-            get: |config| config.limits.$field as u64,
-            set: |config, value| config.limits.$field = value as usize,
-        }
-    };
-}
-
 const PORT: &str = "unity_ws_port";
 const ORIGINS: &str = "allowed_origins";
 const TOKEN: &str = "require_token";
 const VERSION: &str = "schema_version";
 
-const SETTINGS: [Setting; 11] = [
-    Setting {
-        name: PORT,
-        about: "Port on 127.0.0.1 for Unity and for agents; 0 takes a free one",
-        min: 1,
-        max: 65_535,
-        get: |config| u64::from(config.port),
-        set: |config, value| config.port = u16::try_from(value).unwrap_or_default(),
-    },
-    size!("queue_max_size", queue_max, 1, 1_024, "Maximum number of calls that wait or are queued"),
-    time!("heartbeat_interval_ms", heartbeat_interval, "Interval between pings"),
-    time!("heartbeat_timeout_ms", heartbeat_timeout, "How long to wait for a pong"),
-    time!("hello_timeout_ms", hello_timeout, "How long to wait for the hello of a socket"),
-    time!(
-        "job_poll_interval_ms",
-        job_poll_interval,
-        "Interval between questions about a running job"
-    ),
-    time!(
-        "request_reconnect_wait_ms",
-        reconnect_wait,
-        "How long calls wait for a disconnected Editor"
-    ),
-    time!("compile_grace_timeout_ms", compile_grace, "How long a compile or reload may take"),
-    size!(
-        "max_message_bytes",
-        message_max_bytes,
-        16_384,
-        16_777_216,
-        "Maximum bytes of one frame to or from Unity"
-    ),
-    time!(
-        "takeover_probe_ms",
-        takeover_probe,
-        "How long an Editor has to answer when a second one connects"
-    ),
-    size!("job_retention_max", jobs_kept_max, 1, 10_000, "Number of finished jobs to keep"),
-];
+/// One number that can be set.
+#[derive(Clone, Copy)]
+enum Number {
+    Port,
+    Limit(&'static Setting),
+}
+
+impl Number {
+    fn all() -> impl Iterator<Item = Self> {
+        std::iter::once(Self::Port).chain(SETTINGS.iter().map(Self::Limit))
+    }
+
+    fn find(name: &str) -> Option<Self> {
+        Self::all().find(|number| number.name() == name)
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Port => PORT,
+            Self::Limit(setting) => setting.name,
+        }
+    }
+
+    fn about(self) -> &'static str {
+        match self {
+            Self::Port => "Port on 127.0.0.1 for Unity and for agents; 0 takes a free one",
+            Self::Limit(setting) => setting.about,
+        }
+    }
+
+    fn range(self) -> RangeInclusive<u64> {
+        match self {
+            Self::Port => 1..=u64::from(u16::MAX),
+            Self::Limit(setting) => setting.min..=setting.max,
+        }
+    }
+
+    fn get(self, config: &Config) -> u64 {
+        match self {
+            Self::Port => u64::from(config.port),
+            Self::Limit(setting) => (setting.get)(&config.limits),
+        }
+    }
+
+    fn set(self, config: &mut Config, value: u64) {
+        match self {
+            Self::Port => config.port = u16::try_from(value).unwrap_or_default(),
+            Self::Limit(setting) => (setting.set)(&mut config.limits, value),
+        }
+    }
+}
 
 /// The effective configuration: a flag overrides the file, and the file overrides the default.
 pub fn load(flags: &RawFlags, directory: &Path) -> Result<Config, ConfigError> {
@@ -194,8 +168,8 @@ impl Default for Config {
 
 impl Config {
     /// Every number that can be set, by its name.
-    pub fn numbers(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
-        SETTINGS.iter().map(|setting| (setting.name, (setting.get)(self)))
+    fn numbers(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
+        Number::all().map(|number| (number.name(), number.get(self)))
     }
 
     /// Every value and where it came from, one line each.
@@ -306,11 +280,12 @@ fn apply_field(
         config.require_token = value.as_bool().ok_or_else(wanted)?;
         return Ok(TOKEN);
     }
-    let setting = find(name).ok_or_else(|| unknown(&place, name))?;
-    let number = value.as_u64().filter(|number| (setting.min..=setting.max).contains(number));
-    let number = number.ok_or_else(|| out_of_range(&place, &shown(value), setting, setting.min))?;
-    (setting.set)(config, number);
-    Ok(setting.name)
+    let number = Number::find(name).ok_or_else(|| unknown(&place, name))?;
+    let range = number.range();
+    let value_in_range = value.as_u64().filter(|value| range.contains(value));
+    let value = value_in_range.ok_or_else(|| out_of_range(&place, &shown(value), &range))?;
+    number.set(config, value);
+    Ok(number.name())
 }
 
 fn origins(place: &str, value: &Json) -> Result<Vec<String>, ConfigError> {
@@ -329,10 +304,6 @@ fn origins(place: &str, value: &Json) -> Result<Vec<String>, ConfigError> {
 
 // Names and messages.
 
-fn find(name: &str) -> Option<&'static Setting> {
-    SETTINGS.iter().find(|setting| setting.name == name)
-}
-
 fn shown(value: &Json) -> String {
     printable(&value.to_string(), 60)
 }
@@ -341,13 +312,14 @@ fn invalid(message: &str) -> ConfigError {
     ConfigError { code: ConfigErrorCode::Validation, message: message.to_owned() }
 }
 
-fn out_of_range(place: &str, value: &str, setting: &Setting, min: u64) -> ConfigError {
-    invalid(&format!("{place} is {value}, but must be an integer from {min} to {}", setting.max))
+fn out_of_range(place: &str, value: &str, range: &RangeInclusive<u64>) -> ConfigError {
+    let (min, max) = (range.start(), range.end());
+    invalid(&format!("{place} is {value}, but must be an integer from {min} to {max}"))
 }
 
 /// Suggests the nearest name: most unknown names are misspelt.
 fn unknown(place: &str, name: &str) -> ConfigError {
-    let names = SETTINGS.iter().map(|setting| setting.name).chain([ORIGINS, TOKEN, VERSION]);
+    let names = Number::all().map(Number::name).chain([ORIGINS, TOKEN, VERSION]);
     let nearest = names.min_by_key(|known| strsim::damerau_levenshtein(name, known));
     let hint = nearest.map(|nearest| format!("; did you mean {nearest}?")).unwrap_or_default();
     invalid(&format!("{place} is not a setting{hint}"))

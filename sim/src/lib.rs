@@ -10,9 +10,15 @@
 //! | `faults` | faults planted in a server, which the suite must find |
 //! | `random` | random scenarios, and how they are shrunk |
 
+#![cfg_attr(
+    not(feature = "programs"),
+    expect(dead_code, reason = "some of it serves the programs alone")
+)]
+
 pub mod faults;
 pub mod judge;
 pub mod levels;
+#[cfg(feature = "programs")]
 mod programs;
 pub mod random;
 pub mod record;

@@ -24,7 +24,7 @@ fn every_plan_is_a_scenario_that_its_file_gives_back() {
         let read =
             scenario::parse(&text).unwrap_or_else(|problem| panic!("{seed}: {problem}\n{text}"));
         assert_eq!(read.text(), text, "seed {seed}");
-        assert_eq!(read.config.limits, plan.config.limits, "seed {seed}");
+        assert_eq!(read.limits, plan.limits, "seed {seed}");
         assert_eq!(without_positions(read), without_positions(plan), "seed {seed}");
     }
 }

@@ -6,6 +6,7 @@
 //! | the transition function | `execution_coordinator` | nothing itself: it asks the managers |
 //! | is this call valid? | `request_validator` (with `tool_catalog`, `shape`) | — |
 //! | what an agent gets of Unity's answer | `tool_answers` | — |
+//! | answers and failures as JSON | `rendering` | — |
 //! | order, the lane, the life of a call | `request_scheduler` | `stores::request`, `stores::queue` |
 //! | work that outlives its call | `job_manager` | `stores::job` |
 //! | what a cancel means, and which Unity is owed | `cancel_manager` | its intents |
@@ -25,8 +26,10 @@ mod ids;
 mod job_manager;
 mod limits;
 mod reconnect_controller;
+pub mod rendering;
 mod request_scheduler;
 mod request_validator;
+mod settings;
 mod shape;
 mod stores;
 mod time;
@@ -42,6 +45,7 @@ pub use failure::{ErrorCode, Failure, Guarantee, Recovery, Row};
 pub use ids::{Boot, CallId, ConnectionId, JobId};
 pub use limits::Limits;
 pub use request_validator::{RawCall, Request, ValidCall, validate};
+pub use settings::{SETTINGS, Setting};
 pub use shape::{Field, Shape};
 pub use time::{Deadline, JobTimes, Timestamp, Why};
 pub use tool_answers::Tell;

@@ -3,8 +3,7 @@
 use protocol::{Json, printable};
 
 use super::{
-    Config, ConfigError, ORIGINS, PORT, SETTINGS, TOKEN, find, invalid, origins, out_of_range,
-    unknown,
+    Config, ConfigError, Number, ORIGINS, PORT, TOKEN, invalid, origins, out_of_range, unknown,
 };
 
 /// Sets what a flag says; returns the name of the setting.
@@ -26,14 +25,15 @@ pub(super) fn apply_flag(
         config.require_token = text.parse().map_err(wanted)?;
         return Ok(TOKEN);
     }
-    let setting = find(name).ok_or_else(|| unknown(&place, name))?;
-    // Port 0 means any port that is free.
-    let min = if setting.name == PORT { 0 } else { setting.min };
-    let number = text.parse().ok().filter(|number| (min..=setting.max).contains(number));
-    let value = format!("\"{}\"", printable(text, 60));
-    let number = number.ok_or_else(|| out_of_range(&place, &value, setting, min))?;
-    (setting.set)(config, number);
-    Ok(setting.name)
+    let number = Number::find(name).ok_or_else(|| unknown(&place, name))?;
+    let range = match number {
+        Number::Port => 0..=*number.range().end(), // 0 means any port that is free.
+        Number::Limit(_) => number.range(),
+    };
+    let value = text.parse().ok().filter(|value| range.contains(value));
+    let shown = format!("\"{}\"", printable(text, 60));
+    number.set(config, value.ok_or_else(|| out_of_range(&place, &shown, &range))?);
+    Ok(number.name())
 }
 
 /// The value of a flag that is true when it stands alone.
@@ -63,17 +63,14 @@ impl SettingFlag {
 /// One flag for each setting.
 pub fn setting_flags() -> impl Iterator<Item = SettingFlag> {
     let defaults = Config::default();
-    let numbers = SETTINGS.iter().map(move |setting| SettingFlag {
-        setting: setting.name,
-        name: flag_name(setting.name),
-        value_name: "N",
-        help: format!(
-            "{} [{} to {}, default {}]",
-            setting.about,
-            setting.min,
-            setting.max,
-            (setting.get)(&defaults)
-        ),
+    let numbers = Number::all().map(move |number| {
+        let (about, range, default) = (number.about(), number.range(), number.get(&defaults));
+        SettingFlag {
+            setting: number.name(),
+            name: flag_name(number.name()),
+            value_name: "N",
+            help: format!("{about} [{} to {}, default {default}]", range.start(), range.end()),
+        }
     });
     let origins = SettingFlag {
         setting: ORIGINS,

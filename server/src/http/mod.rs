@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use coordination::Boot;
+use coordination::{Boot, rendering};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
@@ -38,7 +38,7 @@ use tracing::{debug, warn};
 use crate::budget;
 use crate::event_loop::CoordinatorHandle;
 use crate::mcp::adapter::McpEndpointAdapter;
-use crate::mcp::{message_check, rendering};
+use crate::mcp::message_check;
 use crate::network::{Accepted, Listener};
 use crate::request_room::RequestRoom;
 use crate::unity::unity_bridge_client::{self, ClosingSlots};

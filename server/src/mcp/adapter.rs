@@ -7,7 +7,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use coordination::{
-    Answer, ErrorCode, Event, Failure, Outcome, RawCall, Tool, ValidCall, validate,
+    Answer, ErrorCode, Event, Failure, Outcome, RawCall, Tool, ValidCall, rendering, validate,
 };
 use futures_util::FutureExt;
 use protocol::{Json, Map};
@@ -24,7 +24,6 @@ use tokio::sync::mpsc;
 use tracing::error;
 
 use super::handler::knows_tasks;
-use super::rendering;
 use super::tasks::TaskView;
 use super::tool_results::{self, protocol_error};
 use super::tool_schemas;

@@ -5,7 +5,6 @@ pub(crate) mod adapter;
 mod handler;
 mod line_reader;
 pub(crate) mod message_check;
-pub mod rendering;
 pub(crate) mod stdio_transport;
 pub(crate) mod tasks;
 pub(crate) mod tool_results;

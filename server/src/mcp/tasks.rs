@@ -8,8 +8,8 @@ use rmcp::model::{
     CreateTaskResult, DetailedTask, GetTaskResult, JsonObject, Task, TaskPayload, TaskStatus,
 };
 
-use super::{rendering, tool_results};
-use coordination::{JobId, JobReport, JobTimes, Timestamp};
+use super::tool_results;
+use coordination::{JobId, JobReport, JobTimes, Timestamp, rendering};
 
 #[derive(Clone)]
 pub(crate) struct TaskView {

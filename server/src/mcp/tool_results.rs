@@ -4,8 +4,7 @@ use protocol::Json;
 use rmcp::model::{CallToolResult, ContentBlock, ErrorCode, ErrorData};
 use serde_json::json;
 
-use super::rendering;
-use coordination::{Failure, Outcome};
+use coordination::{Failure, Outcome, rendering};
 
 pub(crate) fn of(outcome: Outcome) -> CallToolResult {
     match outcome {

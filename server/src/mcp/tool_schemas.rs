@@ -7,7 +7,7 @@ use protocol::Json;
 use rmcp::model::{JsonObject, Tool as McpTool, ToolAnnotations};
 use serde_json::json;
 
-use super::rendering::with;
+use coordination::rendering::with;
 use coordination::{Field, Need, Parameter, Route, Shape, TOOLS, Tool};
 
 pub(crate) fn all() -> Vec<McpTool> {

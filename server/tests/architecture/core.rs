@@ -36,8 +36,10 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("job_manager", &["event", "failure", "ids", "limits", "stores", "time", "tool_answers"]),
     ("limits", &[]),
     ("reconnect_controller", &["heartbeat", "ids", "limits", "stores", "time"]),
+    ("rendering", &["event", "failure"]),
     ("request_scheduler", &["event", "ids", "limits", "request_validator", "stores", "time"]),
     ("request_validator", &["failure", "tool_catalog"]),
+    ("settings", &["limits"]),
     ("shape", &[]),
     ("stores", &["failure", "heartbeat", "ids", "request_validator", "time"]),
     ("time", &["ids"]),
@@ -231,10 +233,23 @@ fn the_wire_knows_nothing_of_its_users() {
     assert_eq!(dependencies("../protocol"), ["serde", "serde_json", "schemars"]);
 }
 
+#[test]
+fn the_core_level_and_the_fuzzed_core_need_nothing_else_of_the_server() {
+    let of_sim = manifest("../sim");
+    assert!(of_sim.contains("unity-mcp = { workspace = true, optional = true }"));
+    let of_fuzz = manifest("../tests/fuzz");
+    assert!(of_fuzz.contains("unity-mcp = { workspace = true, optional = true }"));
+    assert!(of_fuzz.contains("sim = { path = \"../../sim\", default-features = false }"));
+}
+
+fn manifest(package: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(package).join("Cargo.toml");
+    fs::read_to_string(path).unwrap()
+}
+
 /// What a package names under `[dependencies]`.
 fn dependencies(package: &str) -> Vec<String> {
-    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join(package).join("Cargo.toml");
-    let manifest = fs::read_to_string(manifest).unwrap();
+    let manifest = manifest(package);
     let after = manifest.split("[dependencies]").nth(1).unwrap();
     let section = after.split("\n[").next().unwrap().lines();
     let names = section.filter_map(|line| line.split(['.', ' ', '=']).next());

@@ -87,7 +87,7 @@ fn the_folders_of_the_shell_keep_their_dependency_rules() {
 #[test]
 fn breaking_a_rule_of_the_shell_is_noticed() {
     let cases: &[(&[&str], &str)] = &[
-        (&["unity", "web_socket"], "use crate::mcp::rendering;"),
+        (&["unity", "web_socket"], "use crate::mcp::tool_results;"),
         (&["unity", "web_socket"], "use super::super::http::access::AccessRules;"),
         (&["port", "relay"], "use crate::http::HttpHost;"),
         (&["mcp", "adapter"], "use crate::unity::web_socket::WebSocket;"),

@@ -9,6 +9,7 @@
     reason = "a fault changes a few variants and passes the rest on"
 )]
 pub mod core;
+#[cfg(feature = "programs")]
 pub(crate) mod missed_wakeup;
 pub mod shell;
 
@@ -17,8 +18,8 @@ use coordination::{
 };
 
 use crate::judge::checked_core::CheckedCore;
-use crate::programs::broken_adapters::BrokenAdapters;
-use crate::programs::start::{RunContext, VERSION};
+use crate::levels::broken_adapters::BrokenAdapters;
+use crate::levels::context::{RunContext, VERSION};
 use core::CoreFault;
 use shell::{FaultyShell, ShellFault};
 

@@ -6,10 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use coordination::Core;
 use coordination::{
     Boot, CallId, Deadline, EditorReport, Effect, Event, Limits, Reason, Request, ServerState,
-    Timestamp, ValidCall, Why,
+    Timestamp, ValidCall, Why, rendering,
 };
 use protocol::EditorState;
-use unity_mcp::mcp::rendering;
 
 use crate::judge::coverage::Coverage;
 use crate::judge::model::{Ask, Millis, Model};

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use coordination::ErrorCode;
 
-use crate::levels::hosts::LinkFault;
-use crate::programs::agent::{CallRecord, CallRecordsSnapshot};
+use crate::record::calls::{CallRecord, CallRecordsSnapshot};
+use crate::scenario::LinkFault;
 use crate::scenario::{Action, Scenario, ServerAction};
 
 #[derive(Clone, Debug, Default)]

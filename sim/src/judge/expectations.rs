@@ -6,7 +6,7 @@ use std::time::Duration;
 use mock_unity::Books;
 use protocol::Json;
 
-use crate::programs::agent::{CallRecord, CallRecordsSnapshot, CallResult};
+use crate::record::calls::{CallRecord, CallRecordsSnapshot, CallResult};
 use crate::scenario::{Call, Expected, Scenario};
 
 pub(super) type AllBooks = BTreeMap<String, (Duration, Books)>;

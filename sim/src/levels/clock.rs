@@ -6,15 +6,17 @@ use std::time::Duration;
 /// Where the current time comes from.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Clock {
+    #[cfg(feature = "programs")]
     Turmoil,
     /// A paused runtime, which began then.
+    #[cfg(feature = "programs")]
     Paused(tokio::time::Instant),
     /// The core level sets it before each event.
     Set(Duration),
 }
 
 thread_local! {
-    static CLOCK: Cell<Clock> = const { Cell::new(Clock::Turmoil) };
+    static CLOCK: Cell<Clock> = const { Cell::new(Clock::Set(Duration::ZERO)) };
 }
 
 impl Clock {
@@ -26,7 +28,9 @@ impl Clock {
 /// Virtual time since the start of the simulation.
 pub(crate) fn now() -> Duration {
     match CLOCK.get() {
+        #[cfg(feature = "programs")]
         Clock::Turmoil => super::turmoil::elapsed(),
+        #[cfg(feature = "programs")]
         Clock::Paused(began) => began.elapsed(),
         Clock::Set(at) => at,
     }

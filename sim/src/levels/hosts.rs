@@ -6,18 +6,7 @@ use std::time::Duration;
 
 use unity_mcp::network::Network;
 
-/// A fault of the link between two hosts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LinkFault {
-    /// Everything is lost, and connections that lose something never recover.
-    Partition,
-    /// Everything arrives when the fault ends.
-    Hold,
-    /// What goes from the first host to the second is lost.
-    Lose,
-    /// Everything takes this long.
-    Latency(Duration),
-}
+use crate::scenario::LinkFault;
 
 pub(crate) trait Hosts {
     type Network: HostNetwork;

@@ -1,5 +1,4 @@
-//! Runs a scenario at a level: lets virtual time pass, changes network and server as the scenario says, and checks the
-//! result.
+//! Runs a scenario at a level and checks the result.
 
 use std::cell::OnceCell;
 use std::collections::VecDeque;
@@ -11,14 +10,13 @@ use protocol::printable;
 use crate::faults::Fault;
 use crate::judge;
 use crate::judge::coverage::Coverage;
+use crate::levels::context::RunContext;
 use crate::levels::core;
-use crate::levels::hosts::{Hosts, LinkFault};
-use crate::levels::in_memory::InMemoryHosts;
-use crate::levels::turmoil::TurmoilHosts;
-use crate::programs::start::{self, RunContext};
+#[cfg(feature = "programs")]
+use crate::levels::programs;
 use crate::record::log::{Log, Record, RecordKind};
 use crate::record::trace::{self, Line};
-use crate::scenario::{Action, NETWORK, SERVER, Scenario, ServerAction};
+use crate::scenario::{Action, LinkFault, NETWORK, SERVER, Scenario, ServerAction};
 
 /// How long a run goes on after the last step and the last answer.
 pub(crate) const REST: Duration = Duration::from_millis(200);
@@ -26,8 +24,6 @@ pub(crate) const REST: Duration = Duration::from_millis(200);
 pub(crate) const END_MAX: Duration = Duration::from_secs(1_200);
 /// The real time that a run may take; a part of the simulated time is added.
 const REAL_TIME_MAX: Duration = Duration::from_secs(20);
-/// How many steps the Editors have to hand in their books.
-const CLOSING_MAX: u32 = 1_000;
 
 /// The failure of every run of a build that does not see panics.
 const UNSOUND: &str = "built without --cfg tokio_unstable, so that a panic in a program would pass \
@@ -39,18 +35,22 @@ pub enum Level {
     /// Only the core of the server and the core of the mock.
     Core,
     /// Whole programs and real clients in one runtime, over queues of bytes.
+    #[cfg(feature = "programs")]
     Shell,
     /// The same programs, each on its own host, over the TCP of turmoil.
+    #[cfg(feature = "programs")]
     Full,
 }
 
 impl Level {
+    #[cfg(feature = "programs")]
     pub const ALL: [Self; 3] = [Self::Core, Self::Shell, Self::Full];
 
     /// `Err` says why this level cannot run the scenario.
     pub fn fits(self, scenario: &Scenario) -> Result<(), String> {
         match self {
             Self::Core => core::fits(scenario),
+            #[cfg(feature = "programs")]
             Self::Shell | Self::Full => Ok(()),
         }
     }
@@ -108,19 +108,15 @@ pub fn run_brief(level: Level, scenario: &Scenario, fault: Fault) -> Run {
 fn run_with(level: Level, scenario: &Scenario, fault: Fault, log: Log) -> Run {
     let begin = std::time::Instant::now();
     let context = RunContext::new(fault, log, scenario);
-    let outcome = catch_unwind(AssertUnwindSafe(|| {
-        let (seed, latency, log) = (scenario.seed, scenario.latency, context.log.clone());
-        match level {
-            Level::Core => {
-                let (outcome, simulated) = core::run_scenario(scenario, &context);
-                (outcome, simulated, context.log.take())
-            }
-            Level::Full => run_programs(TurmoilHosts::new(seed, latency, log), scenario, &context),
-            Level::Shell => match InMemoryHosts::new(seed, latency, log) {
-                Ok(hosts) => run_programs(hosts, scenario, &context),
-                Err(problem) => (Err(problem), Duration::ZERO, Vec::new()),
-            },
+    let outcome = catch_unwind(AssertUnwindSafe(|| match level {
+        Level::Core => {
+            let (outcome, simulated) = core::run_scenario(scenario, &context);
+            (outcome, simulated, context.log.take())
         }
+        #[cfg(feature = "programs")]
+        Level::Shell => programs::run_in_memory(scenario, &context),
+        #[cfg(feature = "programs")]
+        Level::Full => programs::run_on_turmoil(scenario, &context),
     }));
     let (mut failures, simulated, records) = match outcome {
         Ok((Ok(()), simulated, records)) => (Vec::new(), simulated, records),
@@ -170,58 +166,6 @@ fn hidden_frames(scenario: &Scenario) -> &'static [&'static str] {
     }
 }
 
-fn run_programs<S: Hosts>(
-    mut hosts: S,
-    scenario: &Scenario,
-    context: &RunContext,
-) -> (Result<(), String>, Duration, Vec<Record>) {
-    start::start_all(&mut hosts, scenario, context);
-    let outcome = advance(&mut hosts, scenario, context);
-    let simulated = hosts.elapsed();
-    let records = context.log.take();
-    context.finish.cancel();
-    for _ in 0..CLOSING_MAX {
-        if context.books.all().len() == scenario.editors.len() || hosts.step(Duration::MAX).is_err()
-        {
-            break;
-        }
-    }
-    (outcome, simulated, records)
-}
-
-fn advance<S: Hosts>(
-    hosts: &mut S,
-    scenario: &Scenario,
-    context: &RunContext,
-) -> Result<(), String> {
-    let mut changes = changes(scenario);
-    let last_step = scenario.steps.last().map(|step| step.at).unwrap_or_default();
-    let mut over_at = scenario.lasts;
-    while over_at.is_none_or(|end| hosts.elapsed() < end) {
-        let now = hosts.elapsed();
-        while changes.front().is_some_and(|(at, _)| *at <= now) {
-            let Some((_, change)) = changes.pop_front() else { break };
-            apply(hosts, scenario, context, change);
-        }
-        let next_change = changes.front().map(|(at, _)| *at);
-        let until = next_change.into_iter().chain(over_at).min();
-        hosts.step(until.unwrap_or(Duration::MAX))?;
-        let all_begun = changes.is_empty() && hosts.elapsed() > last_step;
-        if over_at.is_none() && all_begun && is_answered(scenario, context) {
-            over_at = Some(hosts.elapsed() + REST);
-        }
-        if hosts.elapsed() > END_MAX {
-            return Err("after 20 minutes there is still a call without an answer".to_owned());
-        }
-    }
-    Ok(())
-}
-
-/// Every call is answered, cancelled or lost.
-fn is_answered(scenario: &Scenario, context: &RunContext) -> bool {
-    scenario.calls().all(|(_, call)| context.calls.is_closed(&call.label))
-}
-
 pub(crate) fn changes(scenario: &Scenario) -> VecDeque<(Duration, ScheduledChange)> {
     let mut changes = Vec::new();
     for step in &scenario.steps {
@@ -266,28 +210,6 @@ pub(crate) fn changes(scenario: &Scenario) -> VecDeque<(Duration, ScheduledChang
     }
     changes.sort_by_key(|(at, _)| *at);
     changes.into()
-}
-
-fn apply<S: Hosts>(
-    hosts: &mut S,
-    scenario: &Scenario,
-    context: &RunContext,
-    change: ScheduledChange,
-) {
-    change.note(hosts.elapsed(), context);
-    match change {
-        ScheduledChange::BreakLink { fault, from, to, .. } => hosts.break_link(fault, &from, &to),
-        ScheduledChange::RestoreLink { fault, from, to, .. } => {
-            hosts.restore_link(fault, &from, &to, scenario.latency);
-        }
-        ScheduledChange::Server(ServerAction::Stop) => context.stop.borrow().cancel(),
-        ScheduledChange::Server(ServerAction::Crash) => {
-            hosts.crash(SERVER);
-            context.stop.borrow().cancel(); // The in-memory level cannot end its tasks; they are cut off.
-        }
-        ScheduledChange::Server(ServerAction::Start) => hosts.start(SERVER),
-        ScheduledChange::Note { .. } => {}
-    }
 }
 
 impl ScheduledChange {

@@ -16,9 +16,10 @@ use unity_mcp::network::{Accepted, Listener, Network};
 
 use crate::levels::clock::Clock;
 use crate::levels::closing_order::{ClosesLast, ClosingOrder};
-use crate::levels::hosts::{HostNetwork, Hosts, LinkFault};
+use crate::levels::hosts::{HostNetwork, Hosts};
 use crate::record::log::{Log, Wire};
 use crate::record::recorded_stream::{RecordedStream, StreamOrigin};
+use crate::scenario::LinkFault;
 
 /// Pipes are connections to this port, which no program binds.
 const PIPES: u16 = 1;

@@ -2,6 +2,5 @@
 //! but not at which level they run.
 
 pub(crate) mod agent;
-pub(crate) mod broken_adapters;
 mod http_client;
 pub(crate) mod start;

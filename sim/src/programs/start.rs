@@ -1,13 +1,9 @@
 //! Starts the programs of a scenario, each on its host.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
-use std::rc::Rc;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use coordination::Boot;
-use mock_unity::{Books, MockEditor, session};
+use mock_unity::{MockEditor, session};
 use tokio::io::split;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -15,98 +11,34 @@ use unity_mcp::Server;
 use unity_mcp::config_loader::Config;
 use unity_mcp::network::Network as _;
 
-use crate::faults::Fault;
 use crate::faults::missed_wakeup::{MissedWakeupStream, MissedWakeups};
-use crate::judge::checked_core::Violations;
 use crate::levels::clock;
+use crate::levels::context::RunContext;
 use crate::levels::hosts::{HostNetwork, Hosts};
-use crate::programs::agent::{self, AgentScript, AgentStep, CallRecords};
-use crate::programs::broken_adapters::Breaks;
-use crate::record::log::Log;
+use crate::programs::agent::{self, AgentScript, AgentStep};
 use crate::scenario::{Action, Editor, SERVER, Scenario, Via};
-
-/// The version of server and plugin, so that a release changes no trace.
-pub(crate) const VERSION: &str = "1.0.0";
-
-/// What all programs of a run share.
-#[derive(Clone)]
-pub(crate) struct RunContext {
-    pub(crate) log: Log,
-    pub(crate) violations: Violations,
-    pub(crate) calls: CallRecords,
-    pub(crate) books: EditorBooks,
-    /// The fault that is planted in its servers.
-    pub(crate) fault: Fault,
-    /// Stops the running server.
-    pub(crate) stop: Rc<RefCell<CancellationToken>>,
-    /// Ends the Editors, so that their books can be read.
-    pub(crate) finish: CancellationToken,
-    pub(crate) breaks: Breaks,
-    starts: Rc<RefCell<u32>>,
-}
-
-/// The books of the Editors, with the time at which each began.
-#[derive(Clone, Default)]
-pub(crate) struct EditorBooks(Arc<Mutex<BTreeMap<String, (Duration, Books)>>>);
-
-impl EditorBooks {
-    pub(crate) fn all(&self) -> BTreeMap<String, (Duration, Books)> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    pub(crate) fn add(&self, editor: &str, starts: Duration, books: Books) {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.insert(editor.to_owned(), (starts, books));
-    }
-}
-
-impl RunContext {
-    pub(crate) fn new(fault: Fault, log: Log, scenario: &Scenario) -> Self {
-        Self {
-            breaks: scenario.breaks(),
-            fault,
-            log,
-            violations: Violations::default(),
-            calls: CallRecords::default(),
-            books: EditorBooks::default(),
-            stop: Rc::default(),
-            finish: CancellationToken::new(),
-            starts: Rc::default(),
-        }
-    }
-
-    /// Each start of a server has its own boot id.
-    pub(crate) fn next_boot(&self) -> Boot {
-        let mut starts = self.starts.borrow_mut();
-        *starts += 1;
-        let boot = Boot::new(&format!("s{starts}"));
-        let Some(boot) = boot else { unreachable!("s and a number is a boot") };
-        boot
-    }
-}
 
 /// Starts every program on its host.
 pub(crate) fn start_all<S: Hosts>(hosts: &mut S, scenario: &Scenario, context: &RunContext) {
-    let (config, shared, has_pipes) =
-        (scenario.config.clone(), context.clone(), scenario.has_stdio());
+    let (configured, shared, has_pipes) = (config(scenario), context.clone(), scenario.has_stdio());
     hosts.host(SERVER, move |network| {
         let stop = CancellationToken::new();
         *shared.stop.borrow_mut() = stop.clone();
-        serve(config.clone(), network, has_pipes, SERVER.to_owned(), stop, shared.clone())
+        serve(configured.clone(), network, has_pipes, SERVER.to_owned(), stop, shared.clone())
     });
     for (name, _) in scenario.agents.iter().filter(|(_, agent)| agent.via == Via::OwnServer) {
         let host = scenario.server_of(name);
-        let (config, shared) = (scenario.config.clone(), context.clone());
+        let (configured, shared) = (config(scenario), context.clone());
         hosts.host(&host.clone(), move |network| {
             let stop = CancellationToken::new();
-            serve(config.clone(), network, true, host.clone(), stop, shared.clone())
+            serve(configured.clone(), network, true, host.clone(), stop, shared.clone())
         });
     }
     for editor in &scenario.editors {
         let Editor { name, starts, settings } = editor;
         let mut mock = MockEditor::new(settings.clone());
         scenario.instruct(editor, &mut mock);
-        let (mock, port) = (RefCell::new(Some(mock)), scenario.config.port);
+        let (mock, port) = (RefCell::new(Some(mock)), config(scenario).port);
         let (name, starts, context) = (*name, *starts, context.clone());
         hosts.host(name, move |network| {
             run_unity(mock.take(), name, starts, network, port, context.clone())
@@ -116,6 +48,12 @@ pub(crate) fn start_all<S: Hosts>(hosts: &mut S, scenario: &Scenario, context: &
         let (script, calls) = (script_of(scenario, name), context.calls.clone());
         hosts.host(name, move |network| agent::run(script.clone(), network, calls.clone()));
     }
+}
+
+fn config(scenario: &Scenario) -> Config {
+    let mut config = Config::default();
+    config.limits = scenario.limits.clone();
+    config
 }
 
 fn script_of(scenario: &Scenario, name: &str) -> AgentScript {
@@ -145,7 +83,7 @@ fn script_of(scenario: &Scenario, name: &str) -> AgentScript {
         |agent| (agent.joins, agent.via, agent.speaks),
     );
     let server = scenario.server_of(name);
-    AgentScript { joins, via, speaks, server, port: scenario.config.port, steps }
+    AgentScript { joins, via, speaks, server, port: config(scenario).port, steps }
 }
 
 async fn serve<M: HostNetwork>(

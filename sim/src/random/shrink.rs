@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use coordination::Limits;
 use mock_unity::{Command, Settings};
-use unity_mcp::config_loader::Config;
 
 use crate::levels::run::Run;
 use crate::random::plan::PROBE;
@@ -92,14 +92,14 @@ fn simpler(plan: &Scenario) -> Vec<Scenario> {
     add(&|plan| plan.agents.values_mut().for_each(|agent| agent.via = Via::Http));
     add(&|plan| plan.agents.values_mut().for_each(|agent| agent.speaks = Speaks::Modern));
     // The limit of a frame stays, because the mock's oversize frame depends on it.
-    let usual = Config::default().limits;
-    add(&|plan| plan.config.limits.queue_max = usual.queue_max);
-    add(&|plan| plan.config.limits.jobs_kept_max = usual.jobs_kept_max);
-    add(&|plan| plan.config.limits.takeover_probe = usual.takeover_probe);
-    add(&|plan| plan.config.limits.heartbeat_interval = usual.heartbeat_interval);
-    add(&|plan| plan.config.limits.heartbeat_timeout = usual.heartbeat_timeout);
-    add(&|plan| plan.config.limits.reconnect_wait = usual.reconnect_wait);
-    add(&|plan| plan.config.limits.job_poll_interval = usual.job_poll_interval);
+    let usual = Limits::default();
+    add(&|plan| plan.limits.queue_max = usual.queue_max);
+    add(&|plan| plan.limits.jobs_kept_max = usual.jobs_kept_max);
+    add(&|plan| plan.limits.takeover_probe = usual.takeover_probe);
+    add(&|plan| plan.limits.heartbeat_interval = usual.heartbeat_interval);
+    add(&|plan| plan.limits.heartbeat_timeout = usual.heartbeat_timeout);
+    add(&|plan| plan.limits.reconnect_wait = usual.reconnect_wait);
+    add(&|plan| plan.limits.job_poll_interval = usual.job_poll_interval);
     let usual = Settings::default();
     let changes: [fn(&mut Settings, &Settings); 7] = [
         |settings, usual| settings.tool_time = usual.tool_time,

@@ -11,12 +11,11 @@ mod yaml;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use coordination::Limits;
 use mock_unity::{Command, MockEditor, Settings};
 use protocol::{Json, Map};
-use unity_mcp::config_loader::Config;
 
-use crate::levels::hosts::LinkFault;
-use crate::programs::broken_adapters::Breaks;
+use crate::levels::broken_adapters::Breaks;
 
 pub use reading::parse;
 pub(crate) use reading::uniform_suite;
@@ -32,6 +31,19 @@ pub const NETWORK: &str = "network";
 /// The agent of a scenario that names none.
 pub const AGENT: &str = "agent";
 
+/// A fault of the link between two hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkFault {
+    /// Everything is lost, and connections that lose something never recover.
+    Partition,
+    /// Everything arrives when the fault ends.
+    Hold,
+    /// What goes from the first host to the second is lost.
+    Lose,
+    /// Everything takes this long.
+    Latency(Duration),
+}
+
 #[derive(Clone, Debug)]
 pub struct Scenario {
     pub why: String,
@@ -41,7 +53,7 @@ pub struct Scenario {
     pub latency: Duration,
     pub shows_heartbeats: bool,
     pub shows_capabilities: bool,
-    pub config: Config,
+    pub limits: Limits,
     pub editors: Vec<Editor>,
     pub agents: BTreeMap<String, Agent>,
     /// In order of time.

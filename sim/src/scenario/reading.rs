@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::time::Duration;
 
+use coordination::{Limits, SETTINGS};
 use mock_unity::{CancelPolicy, PongPolicy, Settings, Suite, Test, TestMode, TestOutcome};
 use serde_saphyr::Spanned;
-use unity_mcp::config_loader::{self, Config, RawFlags};
 
 use super::words::{NetworkWords, Time, UnityWords};
 use super::yaml::{
@@ -71,11 +71,11 @@ impl ScenarioYaml {
             let agent = Agent { joins: Duration::ZERO, via: Via::Http, speaks: Speaks::Modern };
             agents.insert(AGENT.to_owned(), agent);
         }
-        let config = config(&self.server)?;
+        let limits = limits(&self.server)?;
         let mut editors = vec![self.unity.into_editor(UNITY)?];
         editors.extend(self.unity2.map(|second| second.into_editor(UNITY2)).transpose()?);
         for editor in &mut editors {
-            editor.settings.oversize = config.limits.message_max_bytes + 1;
+            editor.settings.oversize = limits.message_max_bytes + 1;
         }
         let hosts: Vec<String> = agents
             .keys()
@@ -97,7 +97,7 @@ impl ScenarioYaml {
             latency: self.latency.map_or(Duration::from_millis(1), |time| time.0),
             shows_heartbeats: self.heartbeats,
             shows_capabilities: self.capabilities,
-            config,
+            limits,
             editors,
             agents,
             steps,
@@ -118,15 +118,20 @@ impl ScenarioYaml {
     }
 }
 
-/// Uses the loader of the server, with its names, ranges and messages.
-fn config(settings: &BTreeMap<String, Spanned<u64>>) -> Result<Config, String> {
-    let mut flags = RawFlags { config: None, settings: Vec::new() };
-    let nowhere = std::path::Path::new("/nowhere");
+/// With the names and ranges of the server's configuration file.
+fn limits(settings: &BTreeMap<String, Spanned<u64>>) -> Result<Limits, String> {
+    let mut limits = Limits::default();
     for (name, value) in settings {
-        flags.settings.push((name.clone(), value.value.to_string()));
-        config_loader::load(&flags, nowhere).map_err(|error| at(position(value), error))?;
+        let place = position(value);
+        let known = SETTINGS.iter().find(|setting| setting.name == name);
+        let setting = known.ok_or_else(|| at(place, format!("{name} is not a setting")))?;
+        let (min, max) = (setting.min, setting.max);
+        if !(min..=max).contains(&value.value) {
+            return Err(at(place, format!("{name} must be from {min} to {max}")));
+        }
+        (setting.set)(&mut limits, value.value);
     }
-    config_loader::load(&flags, nowhere).map_err(|error| error.to_string())
+    Ok(limits)
 }
 
 fn known_labels(scenario: &Scenario, labels: Vec<Spanned<String>>) -> Result<Vec<String>, String> {
@@ -148,7 +153,7 @@ impl EditorYaml {
             seed: usual.seed,
             plugin_version: self
                 .plugin_version
-                .unwrap_or_else(|| crate::programs::start::VERSION.to_owned()),
+                .unwrap_or_else(|| crate::levels::context::VERSION.to_owned()),
             protocol_version: (!self.silent).then_some(self.protocol_version.unwrap_or(1)),
             names_itself: !self.nameless,
             tools: self.tools,

@@ -8,7 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
-use crate::levels::hosts::LinkFault;
+use crate::scenario::LinkFault;
 
 /// `500ms`, `3s`, `1.5s`, `2m`.
 #[derive(Clone, Copy, Debug)]

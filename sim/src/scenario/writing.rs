@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use coordination::{Limits, SETTINGS};
 use mock_unity::{CancelPolicy, PongPolicy, Settings, Suite, TestOutcome, show_duration};
 use protocol::Json;
-use unity_mcp::config_loader::Config;
 
 use super::{
     AGENT, Action, Agent, Call, Editor, Expected, Scenario, ServerAction, Speaks, Step, UNITY, Via,
@@ -34,7 +34,7 @@ impl Scenario {
         if self.shows_capabilities {
             line("capabilities", "true".to_owned());
         }
-        let settings = server(&self.config);
+        let settings = server(&self.limits);
         if !settings.is_empty() {
             line("server", braces(&settings));
         }
@@ -77,15 +77,15 @@ fn quoted(text: &str) -> String {
     Json::from(text).to_string()
 }
 
-fn server(config: &Config) -> Vec<String> {
-    let usual = Config::default();
-    let differs = config.numbers().zip(usual.numbers()).filter(|(one, other)| one != other);
-    differs.map(|((name, value), _)| format!("{name}: {value}")).collect()
+fn server(limits: &Limits) -> Vec<String> {
+    let usual = Limits::default();
+    let differs = SETTINGS.iter().filter(|setting| (setting.get)(limits) != (setting.get)(&usual));
+    differs.map(|setting| format!("{}: {}", setting.name, (setting.get)(limits))).collect()
 }
 
 fn fields_of(Editor { starts, settings, .. }: &Editor) -> Vec<String> {
     let usual = Settings {
-        plugin_version: crate::programs::start::VERSION.to_owned(),
+        plugin_version: crate::levels::context::VERSION.to_owned(),
         ..Settings::default()
     };
     let mut fields = Vec::new();

@@ -19,6 +19,7 @@ fn the_codec_stands_its_corpus() -> io::Result<()> {
     replay("codec", fuzz::codec)
 }
 
+#[cfg(feature = "guard")]
 #[test]
 fn the_guard_stands_its_corpus() -> io::Result<()> {
     replay("guard", fuzz::guard)

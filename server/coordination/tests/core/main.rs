@@ -24,6 +24,7 @@ mod lane;
 mod mcp_cancels;
 mod progress;
 mod queue;
+mod rendering;
 mod sessions;
 mod stopping;
 mod tool_answers;

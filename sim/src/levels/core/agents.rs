@@ -1,13 +1,12 @@
 //! The agents of the core level: MCP without its transports.
 
-use coordination::{CallId, ErrorCode, Event, Failure, Outcome, RawCall, validate};
+use coordination::{CallId, ErrorCode, Event, Failure, Outcome, RawCall, rendering, validate};
 use protocol::Json;
 use serde_json::json;
-use unity_mcp::mcp::rendering;
 
 use super::{CoreLevel, TimedEvent};
 use crate::levels::clock;
-use crate::programs::agent::CallResult;
+use crate::record::calls::CallResult;
 use crate::record::log::{Crossing, Wire, WireMessage};
 use crate::record::trace::{self, Outcome as Shown};
 use crate::scenario::{Action, Call, SERVER, Via};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::{Millis, millis};
-use crate::levels::hosts::LinkFault;
+use crate::scenario::LinkFault;
 use crate::scenario::{SERVER, Scenario};
 
 /// What is sent over a connection.

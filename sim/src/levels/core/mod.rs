@@ -15,8 +15,8 @@ use mock_unity::{Input, MockEditor, Output};
 
 use crate::faults::AnyCore;
 use crate::levels::clock::Clock;
+use crate::levels::context::RunContext;
 use crate::levels::run::{END_MAX, REST, ScheduledChange, changes};
-use crate::programs::start::RunContext;
 use crate::scenario::{Action, SERVER, Scenario, ServerAction, Via};
 use agents::OpenCall;
 use links::{Held, Links, Packet, Side};
@@ -286,8 +286,7 @@ impl CoreLevel<'_> {
     fn start_server(&mut self) {
         self.end_server();
         let boot = self.context.next_boot();
-        let core =
-            self.context.fault.core(&self.scenario.config.limits, boot, self.context, SERVER);
+        let core = self.context.fault.core(&self.scenario.limits, boot, self.context, SERVER);
         self.server = Some(Server { core, started: self.now });
         self.handle(Event::PortBound);
     }

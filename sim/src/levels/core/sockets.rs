@@ -170,7 +170,7 @@ impl CoreLevel<'_> {
     }
 
     fn on_text(&mut self, socket: usize, text: String) {
-        if text.len() > self.scenario.config.limits.message_max_bytes {
+        if text.len() > self.scenario.limits.message_max_bytes {
             return self.refuse(socket, 1009, "frame over the limit", ClosedBy::FrameTooLarge);
         }
         if self.is_recorded(&text) {
@@ -282,7 +282,7 @@ impl CoreLevel<'_> {
         let Some(socket) = self.open_socket(editor) else { return };
         if let Packet::Text(text) = &packet
             && self.is_recorded(text)
-            && text.len() <= self.scenario.config.limits.message_max_bytes
+            && text.len() <= self.scenario.limits.message_max_bytes
         {
             let message = if self.context.log.is_brief { id_of(text) } else { message_of(text) };
             self.note(socket, Side::Unity, Crossing::Sent(message));

@@ -23,9 +23,10 @@ use unity_mcp::network::{Accepted, Listener, Network};
 
 use crate::levels::clock::Clock;
 use crate::levels::closing_order::ClosingOrder;
-use crate::levels::hosts::{HostNetwork, Hosts, LinkFault};
+use crate::levels::hosts::{HostNetwork, Hosts};
 use crate::record::log::{Log, Wire};
 use crate::record::recorded_stream::{RecordedStream, StreamOrigin};
+use crate::scenario::LinkFault;
 use byte_queue::{ByteStream, Handle, Link, pair};
 
 /// The longest time between two checks whether the scenario is done.

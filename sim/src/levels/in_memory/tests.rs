@@ -9,8 +9,9 @@ use unity_mcp::network::{Listener as _, Network as _};
 
 use super::InMemoryHosts;
 use crate::levels::clock;
-use crate::levels::hosts::{Hosts, LinkFault};
+use crate::levels::hosts::Hosts;
 use crate::record::log::Log;
+use crate::scenario::LinkFault;
 
 const WAY: Duration = Duration::from_millis(5);
 

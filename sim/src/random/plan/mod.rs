@@ -9,8 +9,8 @@ mod steps;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use coordination::Limits;
 use mock_unity::{CancelPolicy, PongPolicy, Settings, Suite};
-use unity_mcp::config_loader::Config;
 
 use super::rng::Rng;
 use crate::scenario::{Agent, Editor, Scenario, Speaks, UNITY, UNITY2, Via, uniform_suite};
@@ -42,13 +42,13 @@ pub fn from_bytes(bytes: &[u8]) -> Scenario {
 }
 
 fn draw_from(mut rng: Rng, why: String) -> Scenario {
-    let config = draw_config(&mut rng);
-    let editors = draw_editors(&mut rng, &config);
+    let limits = draw_limits(&mut rng);
+    let editors = draw_editors(&mut rng, &limits);
     let has_stdio = rng.one_in(2);
     let agents = draw_agents(&mut rng, has_stdio);
     let latency = rng.pick(&[1, 1, 1, 3, 20]);
     let weights = KINDS.map(|kind| (kind, draw_weight(&mut rng, kind)));
-    let mut steps = Steps::new(&agents, has_stdio, latency, &config.limits);
+    let mut steps = Steps::new(&agents, has_stdio, latency, &limits);
     for _ in 0..rng.between(4, 26) {
         let at = steps.draw_time(&mut rng);
         let kind = draw_kind(&mut rng, &weights);
@@ -61,7 +61,7 @@ fn draw_from(mut rng: Rng, why: String) -> Scenario {
         latency: Duration::from_millis(latency),
         shows_heartbeats: false,
         shows_capabilities: false,
-        config,
+        limits,
         editors,
         agents,
         steps: steps.end(),
@@ -73,9 +73,8 @@ fn draw_from(mut rng: Rng, why: String) -> Scenario {
 }
 
 /// Often the defaults, sometimes extremes.
-fn draw_config(rng: &mut Rng) -> Config {
-    let mut config = Config::default();
-    let limits = &mut config.limits;
+fn draw_limits(rng: &mut Rng) -> Limits {
+    let mut limits = Limits::default();
     let mut millis = |choices: &[u64]| Duration::from_millis(rng.pick(choices));
     limits.heartbeat_interval = millis(&[400, 1_000, 3_000, 3_000]);
     limits.heartbeat_timeout = millis(&[500, 1_500, 4_500, 4_500]);
@@ -86,13 +85,13 @@ fn draw_config(rng: &mut Rng) -> Config {
     limits.queue_max = rng.pick(&[1, 2, 4, 32]);
     limits.jobs_kept_max = rng.pick(&[1, 2, 256, 256]);
     limits.message_max_bytes = rng.pick(&[16_384, 16_384, 65_536]);
-    config
+    limits
 }
 
-fn draw_editors(rng: &mut Rng, config: &Config) -> Vec<Editor> {
+fn draw_editors(rng: &mut Rng, limits: &Limits) -> Vec<Editor> {
     let usual = Settings {
-        plugin_version: crate::programs::start::VERSION.to_owned(),
-        oversize: config.limits.message_max_bytes + 1,
+        plugin_version: crate::levels::context::VERSION.to_owned(),
+        oversize: limits.message_max_bytes + 1,
         idle_timeout: Some(IDLE),
         ..Settings::default()
     };

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use protocol::{EditorState, JobState, Json, Progress};
-use serde_json::json;
+use protocol::{EditorState, JobState, Json, Progress, json};
 
-use coordination::{
-    Answer, CallState, CancelAnswer, CancelView, EditorReport, Failure, JobReport, ProgressReport,
-    Reason, ServerState,
+use crate::event::{
+    Answer, CallState, CancelAnswer, CancelView, EditorReport, JobReport, ProgressReport, Reason,
+    ServerState,
 };
+use crate::failure::Failure;
 
 pub fn answer(answer: Answer) -> Json {
     match answer {
@@ -46,7 +46,7 @@ fn editor_report(report: &EditorReport) -> Json {
     })
 }
 
-pub(crate) fn job_report(report: JobReport) -> Json {
+pub fn job_report(report: JobReport) -> Json {
     let shown = json!({
         "job_id": report.job.to_string(),
         "state": report.state,
@@ -64,7 +64,7 @@ pub(crate) fn job_report(report: JobReport) -> Json {
 }
 
 /// `object` with one more field.
-pub(crate) fn with(mut object: Json, name: &str, value: Json) -> Json {
+pub fn with(mut object: Json, name: &str, value: Json) -> Json {
     if let Json::Object(fields) = &mut object {
         fields.insert(name.to_owned(), value);
     }
@@ -92,7 +92,7 @@ pub fn failure(failure: &Failure) -> Json {
 }
 
 /// The progress of a call in one line.
-pub(crate) fn progress(report: &ProgressReport) -> String {
+pub fn progress(report: &ProgressReport) -> String {
     let mut line = match (report.state, report.reason, &report.job) {
         (CallState::WaitingEditorReady, Some(Reason::Disconnected), _) => {
             "waiting for the Unity Editor to connect".to_owned()
@@ -115,7 +115,7 @@ pub(crate) fn progress(report: &ProgressReport) -> String {
 }
 
 /// The progress of a job that has not ended.
-pub(crate) fn job_line(state: JobState, progress: Option<&Progress>) -> String {
+pub fn job_line(state: JobState, progress: Option<&Progress>) -> String {
     match (state, progress) {
         (JobState::Queued, _) => "the job is queued".to_owned(),
         (_, None) => "the job runs in Unity".to_owned(),
