@@ -52,6 +52,8 @@ fn a_second_start_relays_its_agent_to_the_first_and_takes_over_when_that_ends() 
     let error = agent.outcome(call).unwrap_err();
     assert_eq!(brief(&error), "ERR_UNITY_DISCONNECTED unknown");
     assert_eq!(plugin.executed.len(), 2);
+    // Until the process is gone, the system may still accept a connection for it, and a call on it would be lost.
+    first.process.wait().unwrap();
 
     // The next call waits until Unity connects to the new server.
     let call = agent.call("read_console", json!({}));
