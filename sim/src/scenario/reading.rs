@@ -124,7 +124,12 @@ fn limits(settings: &BTreeMap<String, Spanned<u64>>) -> Result<Limits, String> {
     for (name, value) in settings {
         let place = position(value);
         let known = SETTINGS.iter().find(|setting| setting.name == name);
-        let setting = known.ok_or_else(|| at(place, format!("{name} is not a setting")))?;
+        let setting = known.ok_or_else(|| {
+            let names = SETTINGS.iter().map(|setting| setting.name);
+            let nearest = names.min_by_key(|known| strsim::damerau_levenshtein(name, known));
+            let nearest = nearest.unwrap_or_default();
+            at(place, format!("{name} is not a setting; did you mean {nearest}?"))
+        })?;
         let (min, max) = (setting.min, setting.max);
         if !(min..=max).contains(&value.value) {
             return Err(at(place, format!("{name} must be from {min} to {max}")));
