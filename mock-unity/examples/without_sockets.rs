@@ -60,7 +60,7 @@ fn show(now: Duration, output: &Output) -> String {
         Output::SendBinary(bytes) => format!("-> {} bytes", bytes.len()),
         Output::Dial => "connect".to_owned(),
         Output::Cut => "drop the socket".to_owned(),
-        Output::Close => "close the socket".to_owned(),
+        Output::Close { code } => format!("close the socket with {code}"),
         Output::Tell(line) => format!(".. {line}"),
         Output::GiveUp => "give up".to_owned(),
     };

@@ -24,6 +24,8 @@ pub enum Command {
     Drop(Option<Duration>),
     /// Close the socket with a close handshake, and connect again after this time.
     Close(Option<Duration>),
+    /// The same with the close code 1001, which announces a reload.
+    GoAway(Option<Duration>),
     /// Block the main thread: pings are answered, nothing runs.
     Freeze(Option<Duration>),
     /// Block the main thread until [`Command::Resume`], as a modal dialog does.
@@ -70,6 +72,8 @@ pub enum Misanswer {
     Never,
     /// It has a field of the wrong type.
     Malformed,
+    /// It is not JSON: a character of its text is only half there.
+    Unreadable,
     /// It is larger than any server accepts.
     Oversize,
     /// It is sent among hundreds of meaningless frames.
@@ -93,6 +97,7 @@ pub const WORDS: &[(&str, &str, &str)] = &[
     ("restart", "[5s]", "quit the Editor and start it again: everything is lost"),
     ("drop", "[1s]", "drop the socket and connect again after this time"),
     ("close", "[1s]", "the same, with a close handshake"),
+    ("goaway", "[1s]", "the same with the close code 1001, which announces a reload"),
     ("freeze", "[10s]", "block the main thread: pings are answered, nothing runs"),
     ("dialog", "", "open a modal dialog: the same until \"dismiss\""),
     ("dismiss", "", "end a dialog or a freeze"),
@@ -103,7 +108,7 @@ pub const WORDS: &[(&str, &str, &str)] = &[
     ("pong", "300ms | never", "set how long a pong takes"),
     (
         "answer",
-        "late 3s | twice | never | malformed | oversize | flood | wrong-type | misaddressed | binary | error CODE",
+        "late 3s | twice | never | malformed | unreadable | oversize | flood | wrong-type | misaddressed | binary | error CODE",
         "spoil the next answer",
     ),
     ("job", "lost | STATE", "forget all jobs, or report a wrong state once"),
@@ -126,6 +131,7 @@ impl Command {
             "restart" => duration(rest).map(Self::Restart),
             "drop" => duration(rest).map(Self::Drop),
             "close" => duration(rest).map(Self::Close),
+            "goaway" => duration(rest).map(Self::GoAway),
             "freeze" => duration(rest).map(Self::Freeze),
             "dialog" => nothing(rest, Self::Dialog),
             "dismiss" => nothing(rest, Self::Resume),
@@ -215,6 +221,7 @@ fn misanswer(rest: &str) -> Result<Misanswer, String> {
         ("twice", "") => Misanswer::Twice,
         ("never", "") => Misanswer::Never,
         ("malformed", "") => Misanswer::Malformed,
+        ("unreadable", "") => Misanswer::Unreadable,
         ("oversize", "") => Misanswer::Oversize,
         ("flood", "") => Misanswer::Flood,
         ("wrong-type", "") => Misanswer::WrongType,

@@ -29,8 +29,11 @@ pub enum Input {
     DialFailed,
     /// The server sent a text frame.
     Frame(String),
-    /// The server or the network closed the socket.
-    Closed,
+    /// The server or the network closed the socket. `reason`: what the close frame of the server says.
+    Closed {
+        /// Empty without a close frame.
+        reason: String,
+    },
     /// Somebody gives a command.
     Do(Command),
     /// The time of [`MockEditor::next_deadline`] has come.
@@ -48,8 +51,11 @@ pub enum Output {
     SendBinary(Vec<u8>),
     /// Drop the socket without a close handshake. If a `Dial` has not finished, abandon it.
     Cut,
-    /// Close the socket with a close handshake.
-    Close,
+    /// Close the socket with a close handshake and this code.
+    Close {
+        /// 1000, or 1001 for a plugin that will be back after a reload.
+        code: u16,
+    },
     /// Show a line to a person.
     Tell(String),
     /// Stop: the limit of [`Settings::reconnect`] is reached.
@@ -248,14 +254,19 @@ impl MockEditor {
         }
         self.expire(now);
         match (input, self.link) {
-            (Input::Closed, Link::Open { .. }) => {
+            (Input::Closed { reason }, Link::Open { .. }) if reason == link::REPLACED => {
+                self.tell("another plugin with the same editor_instance_id has connected");
+                self.lose_connection();
+                self.link = Link::GivenUp; // Two that replace each other would never stop.
+            }
+            (Input::Closed { .. }, Link::Open { .. }) => {
                 self.tell("the connection is lost");
                 self.on_away(now, None);
             }
             (Input::Frame(text), Link::Open { .. }) => self.on_frame(now, &text),
             (Input::Do(command), _) => self.obey(now, command),
             // These belong to a connection that has ended.
-            (Input::Closed | Input::Frame(_), _)
+            (Input::Closed { .. } | Input::Frame(_), _)
             | (Input::Connected | Input::DialFailed | Input::Tick, _) => {}
         }
         self.work(now);

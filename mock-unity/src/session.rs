@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::tungstenite::http::header::{AUTHORIZATION, HeaderValue};
-use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use tokio_tungstenite::tungstenite::protocol::{CloseFrame, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 
@@ -100,7 +100,7 @@ where
                     Input::Tick
                 }
                 Some(Order::Quit) => {
-                    session.close().await;
+                    session.close(1000).await; // The Editor quits.
                     return End::Quit;
                 }
                 None => Input::Tick,
@@ -120,14 +120,20 @@ struct Session<'a, D, S, T> {
     tap: T,
     started: Instant,
     socket: Option<WebSocketStream<S>>,
-    /// Until when to wait for the end of a socket that the server has closed.
-    closing: Option<Instant>,
+    closing: Option<Closing>,
+}
+
+/// The server has closed the socket.
+struct Closing {
+    /// Until when to wait for the end of the socket.
+    until: Instant,
+    reason: String,
 }
 
 /// The next frame of the socket; `None` when it has ended. It is safe to drop this future at any time.
 async fn receive<S>(
     socket: &mut Option<WebSocketStream<S>>,
-    closing: &mut Option<Instant>,
+    closing: &mut Option<Closing>,
 ) -> Option<String>
 where
     S: AsyncRead + AsyncWrite + Unpin,
@@ -137,11 +143,15 @@ where
         let message = tokio::select! {
             biased;
             message = socket.next() => message,
-            () = until(*closing) => None,
+            () = until(closing.as_ref().map(|closing| closing.until)) => None,
         };
         match message {
             Some(Ok(Message::Text(text))) => return Some(text.as_str().to_owned()),
-            Some(Ok(Message::Close(_))) => *closing = Some(Instant::now() + CLOSE_TIMEOUT),
+            Some(Ok(Message::Close(frame))) => {
+                let reason = frame.map(|frame| frame.reason.as_str().to_owned());
+                let until = Instant::now() + CLOSE_TIMEOUT;
+                *closing = Some(Closing { until, reason: reason.unwrap_or_default() });
+            }
             // The library answers pings.
             Some(Ok(
                 Message::Binary(_) | Message::Ping(_) | Message::Pong(_) | Message::Frame(_),
@@ -178,7 +188,8 @@ where
             None => {
                 self.socket = None;
                 self.tell(Passing::Gone);
-                Input::Closed
+                let reason = self.closing.take().map(|closing| closing.reason);
+                Input::Closed { reason: reason.unwrap_or_default() }
             }
         }
     }
@@ -205,8 +216,8 @@ where
                     }
                     None
                 }
-                Output::Close => {
-                    self.close().await;
+                Output::Close { code } => {
+                    self.close(code).await;
                     None
                 }
                 Output::Tell(line) => {
@@ -273,15 +284,16 @@ where
             Ok(Err(_)) | Err(_) => {
                 self.socket = None;
                 self.tell(Passing::Gone);
-                Some(Input::Closed)
+                Some(Input::Closed { reason: String::new() })
             }
         }
     }
 
-    async fn close(&mut self) {
+    async fn close(&mut self, code: u16) {
         if let Some(mut socket) = self.socket.take() {
             let handshake = async {
-                socket.close(None).await.unwrap_or_default();
+                let frame = CloseFrame { code: code.into(), reason: "".into() };
+                socket.close(Some(frame)).await.unwrap_or_default();
                 while let Some(Ok(_)) = socket.next().await {}
             };
             // The socket is dropped even if the server does not answer.

@@ -7,8 +7,7 @@
 use std::io::{self, Write as _};
 
 use protocol::{
-    DecodeError, ErrorBody, ErrorMessage, ExecuteOutcome, ExecuteResult, FromUnity, Json, ToUnity,
-    codec,
+    ErrorBody, ErrorMessage, ExecuteOutcome, ExecuteResult, FromUnity, Json, ToUnity, codec,
 };
 
 const FRAMES: [&str; 2] = [
@@ -40,11 +39,7 @@ fn answer(frame: &str) -> Option<FromUnity> {
         Ok(_) => None,
         // Nothing ran, and the server is still waiting for an answer: reject the request.
         Err(problem) => {
-            let request_id = if let DecodeError::BadField { request_id, .. } = &problem {
-                request_id.clone()
-            } else {
-                None
-            };
+            let request_id = problem.about.first().cloned();
             let error = ErrorBody {
                 code: "ERR_INVALID_PARAMS".to_owned(),
                 message: problem.to_string(),

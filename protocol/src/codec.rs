@@ -14,6 +14,10 @@ use crate::{PROTOCOL_VERSION, RequestId, printable};
 
 /// Characters of a peer's text that an error message may quote.
 const QUOTE_MAX: usize = 200;
+/// Bytes of a request id: longer than any that the server makes.
+const REQUEST_ID_MAX: usize = 64;
+/// How many requests a frame that cannot be read may mention.
+const MENTIONS_MAX: usize = 64;
 
 /// One direction of the wire: [`FromUnity`](crate::FromUnity) or [`ToUnity`](crate::ToUnity).
 pub trait Message: Serialize + Sized {
@@ -69,7 +73,17 @@ impl Body {
 /// `Display` gives one sentence without control characters, which is safe to log. The server sends that
 /// sentence back to the plugin in an `error`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum DecodeError {
+pub struct DecodeError {
+    /// What is wrong.
+    pub problem: Problem,
+    /// The requests that the frame may be about: its `request_id` if the frame can be read that far, otherwise every
+    /// request id that its text has between quotes, at most 64.
+    pub about: Vec<RequestId>,
+}
+
+/// What is wrong with a frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Problem {
     /// The frame is not UTF-8 or not JSON, or it is nested deeper than 127 levels.
     NotJson {
         /// What the parser reports, with line and column.
@@ -95,14 +109,18 @@ pub enum DecodeError {
     },
     /// A known message type with a field that is missing or wrong.
     BadField {
-        /// `request_id` of the frame, if it is a string: the request that this frame tried to answer.
-        request_id: Option<RequestId>,
         /// The message type and what is wrong with the field.
         problem: String,
     },
 }
 
 impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.problem.fmt(f)
+    }
+}
+
+impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotJson { problem } => write!(f, "the frame is not JSON: {problem}"),
@@ -112,7 +130,7 @@ impl fmt::Display for DecodeError {
             Self::MissingVersion => f.write_str("the frame has no protocol_version"),
             Self::WrongVersion => write!(f, "protocol_version must be {PROTOCOL_VERSION}"),
             Self::UnknownType { name } => write!(f, "unknown message type \"{name}\""),
-            Self::BadField { problem, .. } => write!(f, "the message has a bad field: {problem}"),
+            Self::BadField { problem } => write!(f, "the message has a bad field: {problem}"),
         }
     }
 }
@@ -169,28 +187,52 @@ pub fn parse_json(text: &[u8]) -> Result<Value, String> {
 /// # Errors
 /// See [`DecodeError`]. The session can go on: only this frame is lost.
 pub fn decode<M: Message>(frame: &[u8]) -> Result<M, DecodeError> {
+    let unreadable = |problem| DecodeError { problem, about: mentioned_requests(frame) };
     let object = match parse_json(frame) {
         Ok(Value::Object(object)) => object,
-        Ok(_) => return Err(DecodeError::NotAnObject),
+        Ok(_) => return Err(unreadable(Problem::NotAnObject)),
         Err(problem) if problem.starts_with(DUPLICATE_KEY) => {
-            return Err(DecodeError::DuplicateKey { problem });
+            return Err(unreadable(Problem::DuplicateKey { problem }));
         }
-        Err(problem) => return Err(DecodeError::NotJson { problem }),
+        Err(problem) => return Err(unreadable(Problem::NotJson { problem })),
     };
+    let request_id = object.get("request_id").and_then(Value::as_str).map(RequestId::from);
+    let wrong = |problem| DecodeError { problem, about: request_id.into_iter().collect() };
     let Some(Value::String(message_type)) = object.get("type").cloned() else {
-        return Err(DecodeError::MissingType);
+        return Err(wrong(Problem::MissingType));
     };
     match object.get("protocol_version") {
-        None => return Err(DecodeError::MissingVersion),
+        None => return Err(wrong(Problem::MissingVersion)),
         Some(version) if version.as_u64() == Some(PROTOCOL_VERSION) => {}
-        Some(_) => return Err(DecodeError::WrongVersion),
+        Some(_) => return Err(wrong(Problem::WrongVersion)),
     }
-    let request_id = object.get("request_id").and_then(Value::as_str).map(RequestId::from);
     match M::from_body(&message_type, Body(object)) {
-        Some(parsed) => parsed.map_err(|error| DecodeError::BadField {
-            request_id,
-            problem: printable(&format!("{message_type}: {error}"), QUOTE_MAX),
-        }),
-        None => Err(DecodeError::UnknownType { name: printable(&message_type, QUOTE_MAX) }),
+        Some(Ok(message)) => Ok(message),
+        Some(Err(error)) => {
+            let problem = printable(&format!("{message_type}: {error}"), QUOTE_MAX);
+            Err(wrong(Problem::BadField { problem }))
+        }
+        None => {
+            let name = printable(&message_type, QUOTE_MAX);
+            Err(wrong(Problem::UnknownType { name }))
+        }
     }
+}
+
+/// The request ids that the text of a frame has between quotes.
+fn mentioned_requests(frame: &[u8]) -> Vec<RequestId> {
+    let is_quote = |byte: &u8| *byte == b'"';
+    let first = frame.iter().position(is_quote).map_or(frame.len(), |quote| quote + 1);
+    let last = frame.iter().rposition(is_quote).unwrap_or_default();
+    let mut found: Vec<RequestId> = Vec::new();
+    for text in frame.get(first..last).unwrap_or_default().split(is_quote) {
+        let is_id = text.starts_with(b"req-")
+            && text.len() <= REQUEST_ID_MAX
+            && text.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'-');
+        let Some(text) = str::from_utf8(text).ok().filter(|_| is_id) else { continue };
+        if found.len() < MENTIONS_MAX && found.iter().all(|known| known.0 != text) {
+            found.push(RequestId::from(text));
+        }
+    }
+    found
 }

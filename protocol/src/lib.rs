@@ -6,7 +6,7 @@
 //! # Decode, then encode
 //!
 //! ```
-//! use protocol::{DecodeError, EditorState, FromUnity, Pong, ToUnity, codec};
+//! use protocol::{Problem, EditorState, FromUnity, Pong, ToUnity, codec};
 //!
 //! // A plugin receives a frame and answers it.
 //! let frame = r#"{"type":"ping","protocol_version":1}"#;
@@ -19,7 +19,7 @@
 //!
 //! // A bad frame is an error that says what is wrong. It never panics.
 //! let error = codec::decode::<ToUnity>(br#"{"type":"shrug","protocol_version":1}"#).unwrap_err();
-//! assert_eq!(error, DecodeError::UnknownType { name: "shrug".to_owned() });
+//! assert_eq!(error.problem, Problem::UnknownType { name: "shrug".to_owned() });
 //! assert_eq!(error.to_string(), "unknown message type \"shrug\"");
 //! ```
 //!
@@ -63,7 +63,7 @@ mod to_unity;
 mod version;
 mod vocabulary;
 
-pub use codec::{DecodeError, parse_json};
+pub use codec::{DecodeError, Problem, parse_json};
 pub use from_unity::{
     CancelResult, CancelStatus, EditorStatus, ExecuteOutcome, ExecuteResult, FromUnity, JobStatus,
     OfferedTool, OfferedTools, PluginHello, Pong, SubmitJobResult, SubmitStatus,

@@ -202,16 +202,10 @@ fn every_message_of_the_server_looks_as_agreed_and_reads_back() {
 fn verdict(frame: &str) -> String {
     match decode::<FromUnity>(frame.as_bytes()) {
         Ok(message) => format!("{message:?}"),
-        Err(error) => match &error {
-            DecodeError::BadField { request_id: Some(id), .. } => format!("[{id}] {error}"),
-            DecodeError::BadField { .. }
-            | DecodeError::NotJson { .. }
-            | DecodeError::NotAnObject
-            | DecodeError::DuplicateKey { .. }
-            | DecodeError::MissingType
-            | DecodeError::MissingVersion
-            | DecodeError::WrongVersion
-            | DecodeError::UnknownType { .. } => error.to_string(),
+        Err(error) => match error.about.as_slice() {
+            [] => error.to_string(),
+            [id] => format!("[{id}] {error}"),
+            about => format!("{about:?} {error}"),
         },
     }
 }

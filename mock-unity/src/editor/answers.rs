@@ -155,6 +155,10 @@ impl MockEditor {
                 );
                 self.send_answer(Answer { to, frame });
             }
+            Misanswer::Unreadable => {
+                let frame = frame.replacen('{', "{\"note\":\"\\ud800\",", 1);
+                self.send_answer(Answer { to, frame });
+            }
             Misanswer::Oversize => {
                 self.send_answer(Answer { to: None, frame: "x".repeat(self.settings.oversize) });
             }

@@ -17,6 +17,8 @@ const REFUSED_WAIT: Duration = Duration::from_secs(10);
 /// The largest frame in bytes for a server whose hello gives no limit.
 pub(super) const FRAME_MAX: usize = 1_048_576;
 const REFUSED: &str = "another Unity websocket session is already active";
+/// The reason of a close that says that the same Editor has connected again.
+pub(super) const REPLACED: &str = "replaced by a newer connection";
 
 impl MockEditor {
     pub(super) fn on_connected(&mut self, now: Duration) {
@@ -81,7 +83,7 @@ impl MockEditor {
             ToUnity::Error(message) => {
                 if message.error.message == REFUSED {
                     self.tell("rejected: another Editor is connected");
-                    self.outputs.push(Output::Close);
+                    self.outputs.push(Output::Close { code: 1000 });
                     self.on_away(now, Some(REFUSED_WAIT));
                 }
             }

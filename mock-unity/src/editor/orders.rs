@@ -33,7 +33,8 @@ impl MockEditor {
             }
             Command::Restart(time) => self.restart(now, time.unwrap_or(RESTART_TIME)),
             Command::Drop(time) => self.leave(now, time, Output::Cut),
-            Command::Close(time) => self.leave(now, time, Output::Close),
+            Command::Close(time) => self.leave(now, time, Output::Close { code: 1000 }),
+            Command::GoAway(time) => self.leave(now, time, Output::Close { code: 1001 }),
             Command::Freeze(time) => {
                 let time = time.unwrap_or(FREEZE_TIME);
                 self.tell(&format!("the main thread is stuck for {}", show_duration(time)));

@@ -174,6 +174,20 @@ fn play_mode_reloads_and_a_restart_forgets_everything() {
 }
 
 #[test]
+fn it_says_with_the_close_code_that_it_will_be_back_after_a_reload() {
+    let mut stage = Stage::connected();
+    assert_eq!(types(&stage.command("goaway 1s")), ["close 1001"]);
+}
+
+#[test]
+fn it_does_not_connect_again_when_another_plugin_took_its_name() {
+    let mut stage = Stage::connected();
+    let reason = "replaced by a newer connection".to_owned();
+    stage.editor.handle(stage.now, Input::Closed { reason });
+    assert_eq!(stage.editor.next_deadline(), None);
+}
+
+#[test]
 fn a_result_that_finds_no_socket_is_said_on_the_next() {
     let mut stage = Stage::connected();
     stage.execute("r1");
@@ -182,7 +196,7 @@ fn a_result_that_finds_no_socket_is_said_on_the_next() {
     shown(stage.editor.handle(stage.now, Input::Connected));
     let frames = stage.server(json!({ "type": "hello", "server_version": "1" }));
     assert_eq!(frames[0]["request_id"], "r1");
-    assert_eq!(types(&stage.command("close 1s")), ["close"]);
+    assert_eq!(types(&stage.command("close 1s")), ["close 1000"]);
 }
 
 #[test]
@@ -320,7 +334,7 @@ fn a_refused_editor_keeps_away_for_ten_seconds() {
     let mut stage = Stage::connected();
     let refused = "another Unity websocket session is already active";
     let error = json!({ "code": "ERR_INVALID_REQUEST", "message": refused });
-    assert_eq!(types(&stage.server(json!({ "type": "error", "error": error }))), ["close"]);
+    assert_eq!(types(&stage.server(json!({ "type": "error", "error": error }))), ["close 1000"]);
     assert!(stage.wait(9_999).is_empty());
     assert_eq!(types(&stage.wait(1)), ["dial"]);
 }

@@ -21,7 +21,7 @@ pub(crate) fn shown(outputs: Vec<Output>) -> Vec<Value> {
         Output::SendBinary(bytes) => Some(json!(format!("binary {} bytes", bytes.len()))),
         Output::Dial => Some(json!("dial")),
         Output::Cut => Some(json!("cut")),
-        Output::Close => Some(json!("close")),
+        Output::Close { code } => Some(json!(format!("close {code}"))),
         Output::GiveUp => Some(json!("give up")),
         Output::Tell(_) => None,
     };

@@ -71,6 +71,11 @@ impl EditorStateTracker {
         }
     }
 
+    /// The session ends because the domain reloads.
+    pub(crate) fn on_reload_announced(&mut self, now: Timestamp) {
+        self.view = View::Remembered { state: EditorState::Reloading, observed_at: now };
+    }
+
     pub(crate) fn on_session_lost(&mut self) {
         self.view = match self.view {
             View::Seen { state: EditorState::Ready, .. } | View::Unknown => View::Unknown,

@@ -55,8 +55,10 @@ pub enum Event {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClosedBy {
-    /// The plugin, the network, or ourselves.
+    /// The network, or ourselves, or the plugin without a reason.
     Anyone,
+    /// The plugin, with this close code.
+    Plugin { code: u16 },
     /// The bridge, because a frame was over the limit.
     FrameTooLarge,
 }

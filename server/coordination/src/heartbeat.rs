@@ -33,13 +33,13 @@ impl Heartbeat {
         }
     }
 
-    pub(crate) fn on_pong(&mut self, now: Timestamp, interval: Duration) {
-        let ping_at = match *self {
-            Self::Resting { ping_at, .. } => ping_at,
-            // The interval runs from ping to ping, but a late pong does not bring a burst.
-            Self::Awaiting { sent_at } => (sent_at + interval).max(now),
-        };
-        *self = Self::Resting { ping_at, heard: true };
+    /// A valid frame of the session answers the ping before it, whatever its type is.
+    pub(crate) fn on_heard(&mut self, now: Timestamp, interval: Duration) {
+        if let Self::Awaiting { sent_at } = *self {
+            // The interval runs from ping to ping, but a late answer does not bring a burst.
+            let ping_at = (sent_at + interval).max(now);
+            *self = Self::Resting { ping_at, heard: true };
+        }
     }
 
     /// Pongs are still coming: the last ping was answered, or may still be in time.

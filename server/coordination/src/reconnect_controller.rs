@@ -212,9 +212,9 @@ impl ReconnectController {
         self.connections.update_session(|session| session.heartbeat.on_ping_sent(now));
     }
 
-    pub(crate) fn on_pong(&mut self, now: Timestamp, limits: &Limits) {
+    pub(crate) fn on_heard(&mut self, now: Timestamp, limits: &Limits) {
         let interval = limits.heartbeat_interval;
-        self.connections.update_session(|session| session.heartbeat.on_pong(now, interval));
+        self.connections.update_session(|session| session.heartbeat.on_heard(now, interval));
     }
 
     pub(crate) fn restart_heartbeat(&mut self, now: Timestamp, limits: &Limits) {

@@ -67,16 +67,17 @@ pub(crate) async fn serve<S>(
         ending = socket.exchange(received, &mut outbox, codec::encode, closing) => ending,
     };
     let closed = |by| core.tell(Event::UnityClosed { on: id, by });
+    let by_peer = socket.closed_with().map_or(ClosedBy::Anyone, |code| ClosedBy::Plugin { code });
     let give_back = give_back(&mut outbox, id, core);
     match ending {
         Ending::Gone => {
             give_back.await;
-            closed(ClosedBy::Anyone).await;
+            closed(by_peer).await;
         }
         Ending::NotSent(frame) => {
             core.tell(Event::UnityNotSent { on: id, frame }).await;
             give_back.await;
-            closed(ClosedBy::Anyone).await;
+            closed(by_peer).await;
         }
         Ending::Closed { code, reason } => {
             give_back.await;

@@ -41,6 +41,7 @@ pub struct TooLarge;
 pub struct WebSocket<S> {
     sink: SplitSink<WebSocketStream<S>, Message>,
     messages: SplitStream<WebSocketStream<S>>,
+    closed_with: Option<u16>,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
@@ -54,7 +55,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
             .max_write_buffer_size(2 * message_max + 4096);
         let socket = WebSocketStream::from_raw_socket(stream, Role::Server, Some(config)).await;
         let (sink, messages) = socket.split();
-        Self { sink, messages }
+        Self { sink, messages, closed_with: None }
+    }
+
+    /// The code of the peer's close, if it has closed with one.
+    pub fn closed_with(&self) -> Option<u16> {
+        self.closed_with
     }
 
     /// Reads and writes until one side ends it. After `closing` the peer is not read any more, and has as long as
@@ -69,7 +75,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
         let mut writing = pin!(write(&mut self.sink, outbox, encode));
         let max = tokio::select! {
             biased;
-            ending = read(&mut self.messages, received) => return ending,
+            ending = read(&mut self.messages, received, &mut self.closed_with) => return ending,
             max = closing => max,
             ending = writing.as_mut() => return ending,
         };
@@ -96,6 +102,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
 async fn read<S, T, R>(
     messages: &mut SplitStream<WebSocketStream<S>>,
     mut received: impl FnMut(Utf8Bytes) -> R,
+    closed_with: &mut Option<u16>,
 ) -> Ending<T>
 where
     S: AsyncRead + AsyncWrite + Unpin,
@@ -112,8 +119,9 @@ where
             Ok(Message::Binary(_)) => {
                 return Ending::Violated { code: 1003, reason: "text frames only" };
             }
-            // Answered by the library; polling on brings a close to its end.
-            Ok(Message::Ping(_) | Message::Pong(_) | Message::Close(_) | Message::Frame(_)) => {}
+            // Answered by the library, as are the others; polling on brings the close to its end.
+            Ok(Message::Close(frame)) => *closed_with = frame.map(|frame| frame.code.into()),
+            Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_)) => {}
             Err(error) => return ending_of(&error),
         }
     }

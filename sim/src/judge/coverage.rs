@@ -43,7 +43,7 @@ const ON_THE_WIRES: [&str; 18] = [
 ];
 
 /// Seen by the model.
-const BESIDE_THE_CORE: [&str; 50] = [
+const BESIDE_THE_CORE: [&str; 51] = [
     "Unity cancelled at once",
     "Unity forgot a job",
     "Unity refused a cancel",
@@ -64,6 +64,7 @@ const BESIDE_THE_CORE: [&str; 50] = [
     "a new session freed the lane",
     "a newcomer took over",
     "a question timed out",
+    "a plugin went away to reload",
     "a queued call was cancelled",
     "a reconnect window closed",
     "a remembered compile was forgotten",
@@ -97,7 +98,7 @@ const BESIDE_THE_CORE: [&str; 50] = [
 ];
 
 /// Faults around the server.
-const FAULTS: [&str; 36] = [
+const FAULTS: [&str; 38] = [
     "answer binary",
     "answer error",
     "answer flood",
@@ -107,6 +108,7 @@ const FAULTS: [&str; 36] = [
     "answer never",
     "answer oversize",
     "answer twice",
+    "answer unreadable",
     "answer wrong-type",
     "break",
     "close",
@@ -114,6 +116,7 @@ const FAULTS: [&str; 36] = [
     "dialog",
     "drop",
     "freeze",
+    "goaway",
     "job cancelled",
     "job failed",
     "job lost",

@@ -8,7 +8,7 @@ use protocol::{
 use super::ExecutionCoordinator;
 use super::jobs::is_unknown_job;
 use crate::event::{Answer, Note, SessionEnd};
-use crate::failure::Failure;
+use crate::failure::{ErrorCode, Failure};
 use crate::ids::{CallId, ConnectionId, JobId};
 use crate::request_scheduler::{Lane, Purpose, Trip};
 use crate::time::Timestamp;
@@ -184,7 +184,13 @@ impl ExecutionCoordinator {
             Purpose::Execute { call } => self.reply(call, Err(failure)),
             Purpose::Submit { job } => {
                 self.cancels.abandon(trip.request_id, &self.limits);
-                self.fail_job(now, job, failure);
+                // The shorter of two limits has passed: that of the job, or that of every submission.
+                let own_limit = trip.timeout < self.limits.submit_timeout;
+                if failure.code == ErrorCode::RequestTimeout && own_limit {
+                    self.end_timed_out(now, job, failure);
+                } else {
+                    self.fail_job(now, job, failure);
+                }
             }
             Purpose::Status { job, asker } => {
                 self.note(Note::QuestionUnanswered { request_id: trip.request_id });

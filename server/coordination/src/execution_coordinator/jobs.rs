@@ -54,6 +54,11 @@ impl ExecutionCoordinator {
         self.end_job(now, job, ending);
     }
 
+    pub(super) fn end_timed_out(&mut self, now: Timestamp, job: JobId, failure: Failure) {
+        let ending = self.jobs.ending(job, JobState::Timeout, Some(failure));
+        self.end_job(now, job, ending);
+    }
+
     fn end_cancelled(&mut self, now: Timestamp, job: JobId) {
         let ending = self.jobs.ending(job, JobState::Cancelled, None);
         self.end_job(now, job, ending);
@@ -65,9 +70,7 @@ impl ExecutionCoordinator {
         let under_way = self.jobs.cancel_is_under_way(job);
         let is_left = self.cancels.must_follow_timeout(job, under_way);
         let unity_id = self.jobs.unity_id(job).filter(|_| is_left).cloned();
-        let failure = Failure::request_timeout(timeout);
-        let ending = self.jobs.ending(job, JobState::Timeout, Some(failure));
-        self.end_job(now, job, ending);
+        self.end_timed_out(now, job, Failure::request_timeout(timeout));
         if let Some(unity_id) = unity_id {
             self.cancel_in_unity(unity_id);
         }

@@ -2,7 +2,7 @@
 
 use protocol::{
     Capability, DecodeError, ErrorBody, ErrorMessage, FromUnity, Json, Map, Ping, PluginHello,
-    ServerHello, ToUnity,
+    Problem, RequestId, ServerHello, ToUnity,
 };
 
 use super::ExecutionCoordinator;
@@ -17,6 +17,10 @@ use crate::stores::version::Memory;
 use crate::time::Timestamp;
 use crate::tool_answers;
 use crate::tool_catalog::{TOOLS, Tool};
+
+/// Close codes of WebSocket.
+const GOING_AWAY: u16 = 1001;
+const SERVICE_RESTART: u16 = 1012;
 
 /// Plugins know this very text.
 const ALREADY_ACTIVE: &str = "another Unity websocket session is already active";
@@ -34,8 +38,13 @@ impl ExecutionCoordinator {
 
     pub(super) fn on_closed(&mut self, now: Timestamp, on: ConnectionId, by: ClosedBy) {
         if self.link.is_session(on) {
-            if by == ClosedBy::FrameTooLarge {
-                self.on_answer_too_large(now);
+            match by {
+                ClosedBy::FrameTooLarge => self.on_answer_too_large(now),
+                // A plugin that goes away says that it will be back: its domain reloads.
+                ClosedBy::Plugin { code: GOING_AWAY | SERVICE_RESTART } => {
+                    self.editor.on_reload_announced(now);
+                }
+                ClosedBy::Plugin { .. } | ClosedBy::Anyone => {}
             }
             let contender = self.lose_session(now, on, SessionEnd::SocketClosed);
             self.link.forget(on);
@@ -160,32 +169,58 @@ impl ExecutionCoordinator {
         frame: Result<FromUnity, DecodeError>,
     ) {
         match frame {
-            Ok(FromUnity::Hello(_)) => self.on_bad_frame(now, on, "a second hello"),
+            Ok(FromUnity::Hello(_)) => self.on_bad_frame(now, on, None, "a second hello"),
             Ok(message) => {
                 self.link.on_good_frame();
                 self.on_message(now, message);
+                self.on_alive(now);
             }
-            Err(DecodeError::UnknownType { name }) => {
+            Err(error) => self.on_unreadable(now, on, error),
+        }
+    }
+
+    fn on_unreadable(&mut self, now: Timestamp, on: ConnectionId, error: DecodeError) {
+        let meant = error.about.iter().find(|id| self.scheduler.holds(id)).cloned();
+        match (&error.problem, meant) {
+            (Problem::UnknownType { name }, _) => {
                 self.link.on_good_frame(); // Newer than us is not broken.
                 let message = format!("unknown message type \"{name}\"");
-                self.send_error(on, ErrorCode::UnknownCommand, message);
+                let about = error.about.into_iter().next();
+                self.send_error(on, about, ErrorCode::UnknownCommand, message);
             }
-            Err(DecodeError::BadField { request_id: Some(id), problem })
-                if self.scheduler.holds(&id) =>
-            {
-                self.on_answer(now, id, Err(problem));
+            // It was to be the answer to the request in the lane, and no other will come.
+            (
+                Problem::BadField { .. }
+                | Problem::NotJson { .. }
+                | Problem::NotAnObject
+                | Problem::DuplicateKey { .. }
+                | Problem::MissingVersion
+                | Problem::WrongVersion,
+                Some(id),
+            ) => {
+                self.on_answer(now, id, Err(error.to_string()));
                 self.count_bad_frame(now, on);
             }
-            Err(
-                error @ (DecodeError::BadField { .. }
-                | DecodeError::NotJson { .. }
-                | DecodeError::NotAnObject
-                | DecodeError::DuplicateKey { .. }
-                | DecodeError::MissingType
-                | DecodeError::MissingVersion
-                | DecodeError::WrongVersion),
-            ) => self.on_bad_frame(now, on, &error.to_string()),
+            (Problem::MissingType, _)
+            | (
+                Problem::BadField { .. }
+                | Problem::NotJson { .. }
+                | Problem::NotAnObject
+                | Problem::DuplicateKey { .. }
+                | Problem::MissingVersion
+                | Problem::WrongVersion,
+                None,
+            ) => {
+                let problem = error.to_string();
+                self.on_bad_frame(now, on, error.about.into_iter().next(), &problem);
+            }
         }
+    }
+
+    /// A frame of the session shows that it lives: it answers a ping as well as a pong does.
+    fn on_alive(&mut self, now: Timestamp) {
+        self.link.on_heard(now, &self.limits);
+        self.refuse_contender();
     }
 
     fn on_message(&mut self, now: Timestamp, message: FromUnity) {
@@ -197,8 +232,6 @@ impl ExecutionCoordinator {
                 self.on_observed(now, observed, Some(status.seq));
             }
             FromUnity::Pong(pong) => {
-                self.link.on_pong(now, &self.limits);
-                self.refuse_contender(); // The session lives.
                 let observed = self.editor.on_pong(now, &pong);
                 self.on_observed(now, observed, pong.seq);
             }
@@ -281,10 +314,16 @@ impl ExecutionCoordinator {
 
     // Refusals.
 
-    fn on_bad_frame(&mut self, now: Timestamp, on: ConnectionId, problem: &str) {
+    fn on_bad_frame(
+        &mut self,
+        now: Timestamp,
+        on: ConnectionId,
+        about: Option<RequestId>,
+        problem: &str,
+    ) {
         self.note(Note::BadFrame { on, problem: problem.to_owned() });
         if !self.count_bad_frame(now, on) {
-            self.send_error(on, ErrorCode::InvalidRequest, problem.to_owned());
+            self.send_error(on, about, ErrorCode::InvalidRequest, problem.to_owned());
         }
     }
 
@@ -299,7 +338,7 @@ impl ExecutionCoordinator {
 
     /// A socket that does not become a session gets the reason and is closed.
     pub(super) fn refuse(&mut self, on: ConnectionId, problem: &str) {
-        self.send_error(on, ErrorCode::InvalidRequest, problem.to_owned());
+        self.send_error(on, None, ErrorCode::InvalidRequest, problem.to_owned());
         self.close(on, CloseCode::Policy, "no session");
     }
 
@@ -309,7 +348,14 @@ impl ExecutionCoordinator {
         }
     }
 
-    fn send_error(&mut self, on: ConnectionId, code: ErrorCode, message: String) {
+    /// `about`: the request of the frame that is wrong.
+    fn send_error(
+        &mut self,
+        on: ConnectionId,
+        about: Option<RequestId>,
+        code: ErrorCode,
+        message: String,
+    ) {
         let row = code.row();
         let mut details = Map::new();
         details.insert("execution_guarantee".to_owned(), Json::from(row.guarantee.text()));
@@ -319,6 +365,6 @@ impl ExecutionCoordinator {
             retryable: Some(row.retryable),
             details: Some(Json::Object(details)),
         };
-        self.send(on, ToUnity::Error(ErrorMessage { request_id: None, error }));
+        self.send(on, ToUnity::Error(ErrorMessage { request_id: about, error }));
     }
 }

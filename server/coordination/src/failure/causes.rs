@@ -171,10 +171,11 @@ impl Failure {
 
     /// Unity answered with an `error`. Its code alone decides what is guaranteed.
     pub(crate) fn refused(unity: ErrorBody) -> Self {
-        let code = ErrorCode::named(&unity.code).unwrap_or(ErrorCode::UnityExecution);
-        if code == ErrorCode::UnityExecution {
+        if unity.code == ErrorCode::UnityExecution.text() {
             return Self::unity_execution(unity);
         }
+        // Nobody knows whether a made-up code means that it ran.
+        let code = ErrorCode::named(&unity.code).unwrap_or(ErrorCode::UnityExecution);
         let failure = if code.refuses_before_running() {
             let advice = own("see details.unity for the cause, fix it and call again");
             Self::new(code, "Unity refused the call before running it", advice)

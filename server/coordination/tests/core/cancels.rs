@@ -243,7 +243,7 @@ fn a_cancel_answered_with_nonsense_changes_nothing() {
         -> 9 call 5 ok job-t-2 CancelRequested
         -> 9 unity 1 cancel req-t-7 u2
         10 unity 1 cancel_result {"request_id":"req-t-7","status":"eh"}
-        -> 10 note BadAnswer { request_id: RequestId("req-t-7"), problem: "cancel_result: unknown variant `eh`, expected one of `cancelled`, `cancel_requested`, `rejected`" }
+        -> 10 note BadAnswer { request_id: RequestId("req-t-7"), problem: "the message has a bad field: cancel_result: unknown variant `eh`, expected one of `cancelled`, `cancel_requested`, `rejected`" }
     "#,
     );
 }

@@ -43,6 +43,11 @@ fn bless(file: &str, script: &str, actual: &str) {
     std::fs::write(&path, source.replacen(script, &format!("\n{indented}    "), 1)).unwrap();
 }
 
+/// What the core does about a script, for a test that looks at a part of it.
+pub(crate) fn trace(script: &str) -> String {
+    run(&script.lines().collect::<Vec<&str>>())
+}
+
 /// The script with the effects of this core in it.
 fn run(lines: &[&str]) -> String {
     let mut world = World::new(lines);
@@ -122,6 +127,10 @@ impl World {
             "open" => self.handle(Event::UnityOpened { on: ConnectionId(number(1)) }),
             "close" => self.closed(number(1), ClosedBy::Anyone),
             "toolarge" => self.closed(number(1), ClosedBy::FrameTooLarge),
+            "closedwith" => {
+                let code = u16::try_from(number(2)).unwrap();
+                self.closed(number(1), ClosedBy::Plugin { code });
+            }
             "ready" | "compiling" | "reloading" => {
                 self.hello(number(1), words[0], rest(2));
             }
@@ -301,7 +310,11 @@ fn frame_text(frame: &ToUnity) -> String {
             let target = cancel.target_job_id.as_ref().map(ToString::to_string);
             format!("cancel {} {}", cancel.request_id, target.unwrap_or_default())
         }
-        ToUnity::Error(error) => format!("error {}: {}", error.error.code, error.error.message),
+        ToUnity::Error(error) => {
+            let about = error.request_id.as_ref().map(|id| format!("about {id} "));
+            let about = about.unwrap_or_default();
+            format!("error {about}{}: {}", error.error.code, error.error.message)
+        }
     }
 }
 

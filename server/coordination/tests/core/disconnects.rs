@@ -339,3 +339,43 @@ fn control_calls_are_served_while_unity_is_away_with_a_call() {
     "#,
     );
 }
+
+#[test]
+fn a_plugin_that_goes_away_announces_a_reload() {
+    check(
+        r#"
+        0 ready 1
+        1 call 1 read_console
+        -> 1 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        2 closedwith 1 1001
+        -> 2 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
+        3 call 2 get_editor_state
+        -> 3 call 2 ok server=WaitingEditor editor=Some(Reloading) connected=false seq=None waiting=Some(Reloading) queue=0 running=Some("req-t-1 read_console 2ms") plugin=None
+        -> 10001 call 1 ERR_REQUEST_TIMEOUT unknown retryable retry
+        50000 ready 2
+        50001 console 2 req-t-1
+        -> 50001 note AnswerDropped { request_id: RequestId("req-t-1") }
+        50002 closedwith 2 1012
+        -> 50002 note SessionEnded { on: ConnectionId(2), why: SocketClosed }
+        50003 call 3 get_editor_state
+        -> 50003 call 3 ok server=WaitingEditor editor=Some(Reloading) connected=false seq=None waiting=Some(Reloading) queue=0 running=None plugin=None
+    "#,
+    );
+}
+
+#[test]
+fn a_plugin_that_closes_normally_announces_nothing() {
+    check(
+        r#"
+        0 ready 1
+        1 call 1 read_console
+        -> 1 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        2 closedwith 1 1000
+        -> 2 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
+        3 call 2 get_editor_state
+        -> 3 call 2 ok server=WaitingEditor editor=None connected=false seq=None waiting=Some(Disconnected) queue=0 running=Some("req-t-1 read_console 2ms") plugin=None
+        -> 2502 call 1 ERR_RECONNECT_TIMEOUT unknown retryable retry
+        2600 wait
+    "#,
+    );
+}

@@ -103,7 +103,7 @@ fn an_error_with_any_other_code_keeps_it_and_promises_nothing() {
         9 call 5 read_console
         -> 9 unity 1 execute req-t-5 read_console {"max_entries":200,"stack_traces":true} timeout=10000
         10 unity 1 error {"request_id":"req-t-5","error":{"code":"SOMETHING_ELSE","message":"m"}}
-        -> 10 call 5 ERR_UNITY_EXECUTION completed_error retryable inspect_then_retry unity=SOMETHING_ELSE "The call ran in Unity and failed there; see details.unity for the cause and fix it before you call again."
+        -> 10 call 5 ERR_UNITY_EXECUTION unknown retryable retry unity=SOMETHING_ELSE "Unity answered with an error (see details.unity), so it is unknown whether the call ran; it is safe to call again."
         11 call 6 run_tests
         -> 11 call 6 ok accepted job-t-1 Queued
         -> 11 unity 1 submit_job req-t-6 run_tests {"mode":"all"} timeout=300000

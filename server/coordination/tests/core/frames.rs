@@ -1,6 +1,6 @@
 //! SPEC 4.7: what the peer may get wrong, row by row.
 
-use super::check::check;
+use super::check::{check, trace};
 
 #[test]
 fn garbage_is_answered_with_an_error_and_leaves_the_call_in_flight_alone() {
@@ -18,15 +18,15 @@ fn garbage_is_answered_with_an_error_and_leaves_the_call_in_flight_alone() {
         4 raw 1 {"type":"pong","type":"pong","protocol_version":1}
         -> 4 note BadFrame { on: ConnectionId(1), problem: "the frame has a duplicate key \"type\" at line 1 column 21" }
         -> 4 unity 1 error ERR_INVALID_REQUEST: the frame has a duplicate key "type" at line 1 column 21
-        5 raw 1 {"protocol_version":1}
+        5 raw 1 {"protocol_version":1,"request_id":"req-t-1"}
         -> 5 note BadFrame { on: ConnectionId(1), problem: "the frame has no type" }
-        -> 5 unity 1 error ERR_INVALID_REQUEST: the frame has no type
+        -> 5 unity 1 error about req-t-1 ERR_INVALID_REQUEST: the frame has no type
         6 raw 1 {"type":"pong"}
         -> 6 note BadFrame { on: ConnectionId(1), problem: "the frame has no protocol_version" }
         -> 6 unity 1 error ERR_INVALID_REQUEST: the frame has no protocol_version
-        7 raw 1 {"type":"result","protocol_version":2,"request_id":"req-t-1"}
+        7 raw 1 {"type":"result","protocol_version":2,"request_id":"req-t-8"}
         -> 7 note BadFrame { on: ConnectionId(1), problem: "protocol_version must be 1" }
-        -> 7 unity 1 error ERR_INVALID_REQUEST: protocol_version must be 1
+        -> 7 unity 1 error about req-t-8 ERR_INVALID_REQUEST: protocol_version must be 1
         8 unity 1 hello {"plugin_version":"1","state":"ready"}
         -> 8 note BadFrame { on: ConnectionId(1), problem: "a second hello" }
         -> 8 unity 1 error ERR_INVALID_REQUEST: a second hello
@@ -35,7 +35,7 @@ fn garbage_is_answered_with_an_error_and_leaves_the_call_in_flight_alone() {
         -> 9 unity 1 error ERR_INVALID_REQUEST: the message has a bad field: editor_status: invalid value: integer `-1`, expected u64
         10 unity 1 result {"request_id":"req-t-9","status":"maybe"}
         -> 10 note BadFrame { on: ConnectionId(1), problem: "the message has a bad field: result: unknown variant `maybe`, expected `ok` or `error`" }
-        -> 10 unity 1 error ERR_INVALID_REQUEST: the message has a bad field: result: unknown variant `maybe`, expected `ok` or `error`
+        -> 10 unity 1 error about req-t-9 ERR_INVALID_REQUEST: the message has a bad field: result: unknown variant `maybe`, expected `ok` or `error`
         11 console 1 req-t-1
         -> 11 call 1 ok {"count":0,"entries":[],"truncated":false}
     "#,
@@ -50,7 +50,7 @@ fn an_unknown_type_is_an_unknown_command_and_not_bad() {
         1 call 1 read_console
         -> 1 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
         2 unity 1 shrug {"request_id":"req-t-1"}
-        -> 2 unity 1 error ERR_UNKNOWN_COMMAND: unknown message type "shrug"
+        -> 2 unity 1 error about req-t-1 ERR_UNKNOWN_COMMAND: unknown message type "shrug"
         3 console 1 req-t-1
         -> 3 call 1 ok {"count":0,"entries":[],"truncated":false}
     "#,
@@ -67,7 +67,7 @@ fn a_bad_field_in_the_answer_ends_the_call_and_frees_the_lane() {
         -> 1 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
         2 call 2 read_console
         3 unity 1 result {"request_id":"req-t-1","status":"maybe"}
-        -> 3 note BadAnswer { request_id: RequestId("req-t-1"), problem: "result: unknown variant `maybe`, expected `ok` or `error`" }
+        -> 3 note BadAnswer { request_id: RequestId("req-t-1"), problem: "the message has a bad field: result: unknown variant `maybe`, expected `ok` or `error`" }
         -> 3 call 1 ERR_INVALID_RESPONSE unknown retryable retry "Unity's answer could not be understood (is the plugin of another version?), so it is unknown whether the call ran; it is safe to call again."
         -> 3 unity 1 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
         4 console 1 req-t-1
@@ -371,7 +371,7 @@ fn the_tenth_bad_frame_may_be_the_broken_answer_of_the_call_in_flight() {
         -> 2 note BadFrame { on: ConnectionId(1), problem: "the frame is not JSON: expected value at line 1 column 1" }
         -> 2 unity 1 error ERR_INVALID_REQUEST: the frame is not JSON: expected value at line 1 column 1
         3 unity 1 result {"request_id":"req-t-1","status":"maybe"}
-        -> 3 note BadAnswer { request_id: RequestId("req-t-1"), problem: "result: unknown variant `maybe`, expected `ok` or `error`" }
+        -> 3 note BadAnswer { request_id: RequestId("req-t-1"), problem: "the message has a bad field: result: unknown variant `maybe`, expected `ok` or `error`" }
         -> 3 call 1 ERR_INVALID_RESPONSE unknown retryable retry
         -> 3 note SessionEnded { on: ConnectionId(1), why: BadFrames }
         -> 3 unity 1 close 1008 too many bad frames in a row
@@ -388,6 +388,53 @@ fn a_wrong_word_about_retrying_does_not_spoil_an_error() {
         -> 1 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
         2 unity 1 error {"request_id":"req-t-1","error":{"code":"ERR_INVALID_PARAMS","message":"m","retryable":"yes"}}
         -> 2 call 1 ERR_INVALID_PARAMS not_executed final fix_the_call unity=ERR_INVALID_PARAMS
+    "#,
+    );
+}
+
+#[test]
+fn an_answer_that_cannot_be_parsed_ends_its_call_at_once() {
+    for broken in [
+        r#"{"type":"result","protocol_version":1,"request_id":"req-t-1","result":{"message":"\ud800"}}"#,
+        r#"{"type":"result","protocol_version":1,"request_id":"req-t-1","result":{"x":NaN}}"#,
+        r#"{"type":"result","protocol_version":1,"request_id":"req-t-1","result":{"x":1e400}}"#,
+        r#"{"type":"result","request_id":"req-t-1"}"#,
+        r#"{"type":"result","protocol_version":2,"request_id":"req-t-1"}"#,
+        r#"[{"request_id":"req-t-0"},{"request_id":"req-t-1"}]"#,
+        r#"{"type":"result","type":"result","protocol_version":1,"request_id":"req-t-1"}"#,
+    ] {
+        let told = trace(&format!(
+            "0 ready 1\n1 call 1 read_console\n2 call 2 read_console\n3 raw 1 {broken}"
+        ));
+        assert!(told.contains("-> 3 call 1 ERR_INVALID_RESPONSE unknown"), "{told}");
+        assert!(told.contains("-> 3 unity 1 execute req-t-2"), "{told}");
+    }
+    let deep = format!("{}{}", "[".repeat(200), "\"req-t-1\"");
+    let told = trace(&format!("0 ready 1\n1 call 1 read_console\n3 raw 1 {deep}"));
+    assert!(told.contains("-> 3 call 1 ERR_INVALID_RESPONSE unknown"), "{told}");
+}
+
+#[test]
+fn a_text_that_only_quotes_a_part_of_the_id_leaves_the_call_alone() {
+    for text in [r#"{"message":"\"req-t-1\""#, "\"req-t-11\"", "req-t-1", "\"xreq-t-1\""] {
+        let told = trace(&format!("0 ready 1\n1 call 1 read_console\n3 raw 1 {text}"));
+        assert!(!told.contains("call 1 ERR"), "{told}");
+    }
+}
+
+#[test]
+fn an_error_to_the_plugin_names_the_request_of_the_frame_it_is_about() {
+    check(
+        r#"
+        0 ready 1
+        1 unity 1 shrug {"request_id":"req-x-1"}
+        -> 1 unity 1 error about req-x-1 ERR_UNKNOWN_COMMAND: unknown message type "shrug"
+        2 unity 1 result {"request_id":"req-x-2","status":"maybe"}
+        -> 2 note BadFrame { on: ConnectionId(1), problem: "the message has a bad field: result: unknown variant `maybe`, expected `ok` or `error`" }
+        -> 2 unity 1 error about req-x-2 ERR_INVALID_REQUEST: the message has a bad field: result: unknown variant `maybe`, expected `ok` or `error`
+        3 raw 1 {"protocol_version":1,"request_id":"req-x-3"}
+        -> 3 note BadFrame { on: ConnectionId(1), problem: "the frame has no type" }
+        -> 3 unity 1 error about req-x-3 ERR_INVALID_REQUEST: the frame has no type
     "#,
     );
 }

@@ -107,11 +107,57 @@ fn an_editor_that_starts_to_compile_gets_the_grace_for_a_ping_that_is_on_its_way
         0 ready 1
         -> 3000 unity 1 ping
         5000 unity 1 editor_status {"state":"compiling","seq":1}
+        -> 6000 unity 1 ping
         60000 call 1 get_editor_state
         -> 60000 call 1 ok server=Ready editor=Some(Compiling) connected=true seq=Some(1) waiting=Some(Compiling) queue=0 running=None plugin=Some("1.0.0")
-        -> 63000 note SessionEnded { on: ConnectionId(1), why: NoPong }
-        -> 63000 unity 1 close 1008 no pong in time
-        63001 wait
+        -> 66000 note SessionEnded { on: ConnectionId(1), why: NoPong }
+        -> 66000 unity 1 close 1008 no pong in time
+        66001 wait
+    "#,
+    );
+}
+
+#[test]
+fn any_valid_frame_answers_a_ping() {
+    check(
+        r#"
+        show heartbeat
+        0 ready 1
+        0 call 1 read_console
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 3000 unity 1 ping
+        3001 console 1 req-t-1
+        -> 3001 call 1 ok {"count":0,"entries":[],"truncated":false}
+        -> 6000 unity 1 ping
+        9000 unity 1 error {"error":{"code":"X","message":"m"}}
+        -> 9000 note PluginError { code: "X", message: "m" }
+        -> 9000 unity 1 ping
+        12100 unity 1 capability {"tools":[]}
+        -> 12100 unity 1 ping
+        15100 unity 1 shrug
+        -> 15100 unity 1 error ERR_UNKNOWN_COMMAND: unknown message type "shrug"
+        15200 raw 1 nonsense
+        -> 15200 note BadFrame { on: ConnectionId(1), problem: "the frame is not JSON: expected ident at line 1 column 2" }
+        -> 15200 unity 1 error ERR_INVALID_REQUEST: the frame is not JSON: expected ident at line 1 column 2
+        -> 16600 note SessionEnded { on: ConnectionId(1), why: NoPong }
+        -> 16600 unity 1 close 1008 no pong in time
+        19600 wait
+    "#,
+    );
+}
+
+#[test]
+fn any_valid_frame_answers_the_probe_for_a_second_editor() {
+    check(
+        r#"
+        show heartbeat
+        0 ready 1 {"editor_instance_id":"a"}
+        1 ready 2 {"editor_instance_id":"b"}
+        -> 1 note SessionContested { incumbent: ConnectionId(1), newcomer: ConnectionId(2) }
+        -> 1 unity 1 ping
+        2 unity 1 editor_status {"state":"ready","seq":1}
+        -> 2 unity 2 error ERR_INVALID_REQUEST: another Unity websocket session is already active
+        -> 2 unity 2 close 1008 no session
     "#,
     );
 }

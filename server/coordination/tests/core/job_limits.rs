@@ -231,7 +231,7 @@ fn a_late_acceptance_under_such_a_name_is_not_kept_either() {
         -> 0 call 1 ok accepted job-t-1 Queued
         -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=100
         -> 0 note JobChanged { job: job-t-1, state: Running }
-        -> 100 note JobChanged { job: job-t-1, state: Failed }
+        -> 100 note JobChanged { job: job-t-1, state: Timeout }
         101 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"uuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuu"}
         -> 101 note LaneFreed { request_id: RequestId("req-t-1") }
         -> 101 note AnswerDropped { request_id: RequestId("req-t-1") }

@@ -25,7 +25,7 @@ fn a_status_of_another_job_or_of_the_wrong_kind_is_a_bad_answer_and_the_job_goes
         60 call 4 get_job_status {"job_id":"job-t-1"}
         -> 60 unity 1 get_job_status req-t-4 u1
         61 unity 1 job_status {"request_id":"req-t-4","state":"succeeded"}
-        -> 61 note BadAnswer { request_id: RequestId("req-t-4"), problem: "job_status: missing field `job_id`" }
+        -> 61 note BadAnswer { request_id: RequestId("req-t-4"), problem: "the message has a bad field: job_status: missing field `job_id`" }
         -> 61 call 4 ERR_INVALID_RESPONSE unknown final inspect_then_retry
         70 call 5 get_job_status {"job_id":"job-t-1"}
         -> 70 unity 1 get_job_status req-t-5 u1

@@ -88,7 +88,7 @@ fn a_submission_answered_with_nonsense_is_a_failed_job() {
         -> 4 unity 1 submit_job req-t-3 run_tests {"mode":"all"} timeout=300000
         -> 4 note JobChanged { job: job-t-2, state: Running }
         5 unity 1 submit_job_result {"request_id":"req-t-3","status":"perhaps"}
-        -> 5 note BadAnswer { request_id: RequestId("req-t-3"), problem: "submit_job_result: unknown variant `perhaps`, expected `accepted`" }
+        -> 5 note BadAnswer { request_id: RequestId("req-t-3"), problem: "the message has a bad field: submit_job_result: unknown variant `perhaps`, expected `accepted`" }
         -> 5 note JobChanged { job: job-t-2, state: Failed }
         6 call 4 get_job_status {"job_id":"job-t-2"}
         -> 6 call 4 ok job-t-2 Failed error=(ERR_INVALID_RESPONSE unknown final inspect_then_retry)
@@ -144,8 +144,8 @@ fn a_job_shorter_than_the_submit_timeout_gives_unity_no_longer_than_itself() {
         -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=100
         -> 0 note JobChanged { job: job-t-1, state: Running }
         100 call 2 get_job_status {"job_id":"job-t-1"}
-        -> 100 note JobChanged { job: job-t-1, state: Failed }
-        -> 100 call 2 ok job-t-1 Failed error=(ERR_REQUEST_TIMEOUT unknown final inspect_then_retry)
+        -> 100 note JobChanged { job: job-t-1, state: Timeout }
+        -> 100 call 2 ok job-t-1 Timeout error=(ERR_REQUEST_TIMEOUT unknown final inspect_then_retry)
     "#,
     );
 }
@@ -159,7 +159,7 @@ fn a_late_acceptance_on_the_next_session_is_cancelled_too() {
         -> 0 call 1 ok accepted job-t-1 Queued
         -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=100
         -> 0 note JobChanged { job: job-t-1, state: Running }
-        -> 100 note JobChanged { job: job-t-1, state: Failed }
+        -> 100 note JobChanged { job: job-t-1, state: Timeout }
         200 close 1
         -> 200 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         300 ready 2
@@ -211,7 +211,7 @@ fn a_run_that_could_not_take_place_is_failed_with_unitys_error() {
         1020 unity 1 job_status {"request_id":"req-t-2","job_id":"u1","state":"failed","error":{"code":"BUILD","message":"broken"}}
         -> 1020 note JobChanged { job: job-t-1, state: Failed }
         1030 call 2 get_job_status {"job_id":"job-t-1"}
-        -> 1030 call 2 ok job-t-1 Failed error=(ERR_UNITY_EXECUTION completed_error final inspect_then_retry unity=BUILD)
+        -> 1030 call 2 ok job-t-1 Failed error=(ERR_UNITY_EXECUTION unknown final inspect_then_retry unity=BUILD)
     "#,
     );
 }
@@ -372,7 +372,7 @@ fn so_many_given_up_submissions_are_remembered_and_the_oldest_is_forgotten() {
         -> 0 call 1 ok accepted job-t-1 Queued
         -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=100
         -> 0 note JobChanged { job: job-t-1, state: Running }
-        -> 100 note JobChanged { job: job-t-1, state: Failed }
+        -> 100 note JobChanged { job: job-t-1, state: Timeout }
         200 close 1
         -> 200 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         201 ready 2
@@ -380,7 +380,7 @@ fn so_many_given_up_submissions_are_remembered_and_the_oldest_is_forgotten() {
         -> 202 call 2 ok accepted job-t-2 Queued
         -> 202 unity 2 submit_job req-t-2 run_tests {"mode":"all"} timeout=100
         -> 202 note JobChanged { job: job-t-2, state: Running }
-        -> 302 note JobChanged { job: job-t-2, state: Failed }
+        -> 302 note JobChanged { job: job-t-2, state: Timeout }
         400 unity 2 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
         -> 400 note AnswerDropped { request_id: RequestId("req-t-1") }
         401 unity 2 submit_job_result {"request_id":"req-t-2","status":"accepted","job_id":"u2"}

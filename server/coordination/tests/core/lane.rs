@@ -251,7 +251,7 @@ fn a_stuck_submission_ends_the_session_too() {
         -> 0 call 1 ok accepted job-t-1 Queued
         -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=1000
         -> 0 note JobChanged { job: job-t-1, state: Running }
-        -> 1000 note JobChanged { job: job-t-1, state: Failed }
+        -> 1000 note JobChanged { job: job-t-1, state: Timeout }
         -> 61000 note SessionEnded { on: ConnectionId(1), why: Stuck }
         -> 61000 unity 1 close 4408 a request has not been finished in time
         61001 call 2 get_editor_state
@@ -269,7 +269,7 @@ fn a_late_error_frees_the_lane_of_a_submission() {
         -> 0 call 1 ok accepted job-t-1 Queued
         -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=1000
         -> 0 note JobChanged { job: job-t-1, state: Running }
-        -> 1000 note JobChanged { job: job-t-1, state: Failed }
+        -> 1000 note JobChanged { job: job-t-1, state: Timeout }
         1500 unity 1 error {"request_id":"req-t-1","error":{"code":"X","message":"m"}}
         -> 1500 note LaneFreed { request_id: RequestId("req-t-1") }
         -> 1500 note AnswerDropped { request_id: RequestId("req-t-1") }

@@ -258,9 +258,8 @@ impl Model {
 fn meaning(error: &ErrorBody) -> (ErrorCode, Guarantee) {
     let code = ErrorCode::ALL.into_iter().find(|code| code.text() == error.code);
     match code {
-        None | Some(ErrorCode::UnityExecution) => {
-            (ErrorCode::UnityExecution, Guarantee::CompletedError)
-        }
+        None => (ErrorCode::UnityExecution, Guarantee::Unknown),
+        Some(ErrorCode::UnityExecution) => (ErrorCode::UnityExecution, Guarantee::CompletedError),
         Some(
             code @ (ErrorCode::InvalidParams
             | ErrorCode::UnknownCommand

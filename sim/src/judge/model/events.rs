@@ -1,7 +1,7 @@
 //! Events, and what must follow from them.
 
 use coordination::{CancelAnswer, ClosedBy, ConnectionId, ErrorCode, Guarantee};
-use protocol::{DecodeError, EditorState, FromUnity, JobState, PluginHello};
+use protocol::{DecodeError, EditorState, FromUnity, JobState, PluginHello, Problem};
 
 use super::answers::Answer;
 use super::{
@@ -169,8 +169,13 @@ impl Model {
     pub(crate) fn on_closed(&mut self, now: Millis, on: ConnectionId, by: ClosedBy) {
         self.hellos.remove(&on.0);
         if self.session == Some(on) {
-            if by == ClosedBy::FrameTooLarge {
-                self.too_large();
+            match by {
+                ClosedBy::FrameTooLarge => self.too_large(),
+                ClosedBy::Plugin { code: 1001 | 1012 } => {
+                    self.coverage.mark("a plugin went away to reload");
+                    self.editor = Editor::Seen(EditorState::Reloading, now);
+                }
+                ClosedBy::Plugin { .. } | ClosedBy::Anyone => {}
             }
             self.lose(now);
             self.update_gate(now);
@@ -281,7 +286,7 @@ impl Model {
     fn on_session_frame(&mut self, now: Millis, frame: &Result<FromUnity, DecodeError>) {
         self.bad_frames = match frame {
             Ok(FromUnity::Hello(_)) => self.bad_frames + 1,
-            Ok(_) | Err(DecodeError::UnknownType { .. }) => 0,
+            Ok(_) | Err(DecodeError { problem: Problem::UnknownType { .. }, .. }) => 0,
             Err(_) => self.bad_frames + 1,
         };
         match frame.clone() {
@@ -290,17 +295,11 @@ impl Model {
                 self.offered = Some(offered.tools.into_iter().map(|tool| tool.name).collect());
             }
             Ok(FromUnity::EditorStatus(status)) => self.on_status(now, status.state, status.seq),
-            Ok(FromUnity::Pong(pong)) => {
-                self.heard = true;
-                if let Some(sent) = self.ping_at.take() {
-                    self.ping_due = now.max(sent + self.ping_interval());
-                }
-                match (pong.editor_state, pong.seq) {
-                    (Some(state), Some(seq)) => self.on_status(now, state, seq),
-                    (Some(state), None) => self.observe(now, state),
-                    (None, _) => {}
-                }
-            }
+            Ok(FromUnity::Pong(pong)) => match (pong.editor_state, pong.seq) {
+                (Some(state), Some(seq)) => self.on_status(now, state, seq),
+                (Some(state), None) => self.observe(now, state),
+                (None, _) => {}
+            },
             Ok(FromUnity::Result(result)) => {
                 self.on_answer(&result.request_id, Answer::Result(result.outcome));
             }
@@ -318,12 +317,20 @@ impl Model {
                     self.on_answer(request, Answer::Error(message.error));
                 }
             }
-            Err(DecodeError::BadField { request_id: Some(request), .. })
-                if self.holds(&request) =>
-            {
-                self.on_answer(&request, Answer::Broken);
+            Err(DecodeError { problem, about }) => {
+                let is_new = matches!(problem, Problem::UnknownType { .. } | Problem::MissingType);
+                match about.into_iter().find(|request| !is_new && self.holds(request)) {
+                    Some(request) => self.on_answer(&request, Answer::Broken),
+                    None => self.coverage.mark("garbage"),
+                }
             }
-            Err(_) => self.coverage.mark("garbage"),
+        }
+        // Any valid frame answers the ping before it.
+        if !matches!(frame, Ok(FromUnity::Hello(_)) | Err(_))
+            && let Some(sent) = self.ping_at.take()
+        {
+            self.heard = true;
+            self.ping_due = now.max(sent + self.ping_interval());
         }
     }
 

@@ -166,7 +166,8 @@ impl Model {
             Trip::Submit(job) => {
                 self.coverage.mark("a submission timed out");
                 self.abandoned.push(request);
-                self.ending.push((job, JobState::Failed, Some(ErrorCode::RequestTimeout)));
+                let state = if timeout < 30_000 { JobState::Timeout } else { JobState::Failed };
+                self.ending.push((job, state, Some(ErrorCode::RequestTimeout)));
             }
             Trip::Status(_, asker) => {
                 self.coverage.mark("a question timed out");

@@ -357,8 +357,9 @@ impl CoreLevel<'_> {
                         self.send_from_unity(editor, Packet::Binary(bytes.len()))
                     }
                     Output::Cut => self.close_from_unity(editor, Packet::End),
-                    Output::Close => {
-                        self.close_from_unity(editor, Packet::Close { code: None, reason: "" })
+                    Output::Close { code } => {
+                        let code = Some(code);
+                        self.close_from_unity(editor, Packet::Close { code, reason: "" })
                     }
                     Output::Tell(_) | Output::GiveUp => {}
                 }

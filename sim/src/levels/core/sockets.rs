@@ -27,6 +27,8 @@ pub(super) struct Socket {
     broken_to_unity: bool,
     last_at_server: Millis,
     last_at_unity: Millis,
+    /// Of the close that Unity has got.
+    close_reason: &'static str,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +81,7 @@ impl CoreLevel<'_> {
             broken_to_unity: false,
             last_at_server: 0,
             last_at_unity: 0,
+            close_reason: "",
         });
         if self.links.holds(name) {
             self.links.hold(name, Held::Dial { socket });
@@ -160,7 +163,8 @@ impl CoreLevel<'_> {
             (SocketState::Open | SocketState::Closing, Packet::Close { code, reason }) => {
                 let message = WireMessage::Close { code, reason: reason.to_owned() };
                 self.note(socket, Side::Server, Crossing::Received(message));
-                self.end_at_server(socket);
+                let by = code.map_or(ClosedBy::Anyone, |code| ClosedBy::Plugin { code });
+                self.end_at_server_by(socket, by);
             }
             (SocketState::Open | SocketState::Closing, Packet::End) => self.end_at_server(socket),
             // This end does not read any more.
@@ -223,13 +227,17 @@ impl CoreLevel<'_> {
 
     /// The server's end is closed.
     pub(super) fn end_at_server(&mut self, socket: usize) {
+        self.end_at_server_by(socket, ClosedBy::Anyone);
+    }
+
+    fn end_at_server_by(&mut self, socket: usize, by: ClosedBy) {
         match self.sockets.get_mut(socket) {
             Some(known) if matches!(known.server, SocketState::Open | SocketState::Closing) => {
                 known.server = SocketState::Closed;
             }
             Some(_) | None => return,
         }
-        self.closed_at_server(socket, ClosedBy::Anyone);
+        self.closed_at_server(socket, by);
     }
 
     /// The socket tells the event loop a little later. Until then it gives back what is sent to it.
@@ -260,13 +268,15 @@ impl CoreLevel<'_> {
             }
             (SocketState::Open, Packet::Close { code, reason }) => {
                 known.unity = SocketState::Closing;
+                known.close_reason = reason;
                 self.post(socket, Side::Server, Packet::Close { code, reason });
             }
             (SocketState::Open | SocketState::Closing, Packet::End) => {
                 known.unity = SocketState::Closed;
+                let reason = known.close_reason.to_owned();
                 self.post(socket, Side::Server, Packet::End);
                 self.forget_socket(editor);
-                self.drive_editor(editor, Input::Closed);
+                self.drive_editor(editor, Input::Closed { reason });
             }
             (
                 SocketState::Dialing

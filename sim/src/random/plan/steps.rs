@@ -71,12 +71,13 @@ pub(super) const KINDS: [Kind; 22] = [
     Kind::Server,
 ];
 
-const MISANSWERS: [&str; 15] = [
+const MISANSWERS: [&str; 16] = [
     "late 1s",
     "late 6s",
     "twice",
     "never",
     "malformed",
+    "unreadable",
     "oversize",
     "flood",
     "flood",
@@ -369,7 +370,7 @@ fn unity_words(kind: Kind, rng: &mut Rng) -> String {
             format!("{} {}ms", rng.pick(&["reload", "play"]), rng.pick(&[50, 500, 3_000]))
         }
         Kind::Drop => {
-            format!("{} {}ms", rng.pick(&["drop", "close"]), rng.pick(&[1, 300, 3_000]))
+            format!("{} {}ms", rng.pick(&["drop", "close", "goaway"]), rng.pick(&[1, 300, 3_000]))
         }
         Kind::Restart => format!("restart {}ms", rng.pick(&[200, 2_000])),
         Kind::Freeze => rng.pick(&["freeze 500ms", "freeze 3s", "dialog", "dismiss"]).to_owned(),
