@@ -58,6 +58,9 @@ struct TypedPlay {
     /// [default: a new one for each start]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
+    /// The project that the mock says it has open
+    #[arg(long, value_name = "DIR")]
+    project: Option<PathBuf>,
     /// Compile at this interval
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     compile_every: Option<Duration>,
@@ -144,7 +147,11 @@ impl TypedPlay {
         }
         let suite = self.tests.map(|path| read(&path, Suite::from_yaml)).transpose()?;
         let script = self.script.map(|path| read(&path, script::parse)).transpose()?;
+        // As Unity names it: absolute. The folder need not exist.
+        let project = self.project.map(std::path::absolute).transpose();
+        let project = project.map_err(|error| format!("--project: {error}"))?;
         let settings = Settings {
+            project: project.map(|path| path.to_string_lossy().replace('\\', "/")),
             seed: self.seed.unwrap_or_else(fresh_seed),
             names_itself: !self.no_names,
             tools: self.tools,

@@ -41,6 +41,8 @@ pub enum Command {
     },
     /// Clear the console.
     Clear,
+    /// Open another project: the Editor restarts with this path; empty means that the hello names none.
+    Project(String),
     /// In the next runs, this many tests fail and all others pass.
     FailTests(usize),
     /// Change what a cancel does to a job.
@@ -103,6 +105,11 @@ pub const WORDS: &[(&str, &str, &str)] = &[
     ("dismiss", "", "end a dialog or a freeze"),
     ("log", "TYPE TEXT", "add an entry to the console (log, warning, error, assert, exception)"),
     ("clear", "", "clear the console"),
+    (
+        "project",
+        "[PATH]",
+        "open another project: the Editor restarts; without a path it names none",
+    ),
     ("tests", "fail N | pass", "set how many tests fail in the next runs"),
     ("cancel", "honour | refuse | ignore", "set what a cancel does to a job"),
     ("pong", "300ms | never", "set how long a pong takes"),
@@ -137,6 +144,7 @@ impl Command {
             "dismiss" => nothing(rest, Self::Resume),
             "log" => log(rest),
             "clear" => nothing(rest, Self::Clear),
+            "project" => Ok(Self::Project(rest.to_owned())),
             "tests" => tests(rest),
             "cancel" => cancel(rest),
             "pong" if rest == "never" => Ok(Self::Pong(PongPolicy::Never)),

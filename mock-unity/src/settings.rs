@@ -14,8 +14,10 @@ pub struct Settings {
     pub plugin_version: String,
     /// `protocol_version` of the hello. The server accepts only 1. `None`: send no hello.
     pub protocol_version: Option<u32>,
-    /// Whether the hello has its three optional fields.
+    /// Whether the hello names the Editor, the session, the attempt and the request that still runs.
     pub names_itself: bool,
+    /// The path of the project, which the hello names. `None`: the hello names no project.
+    pub project: Option<String>,
     /// The tools of the `capability` message. `None`: send no `capability`. [`TOOLS`](crate::TOOLS) lists
     /// those that the mock can run.
     pub tools: Option<Vec<String>>,
@@ -85,6 +87,7 @@ impl Default for Settings {
             plugin_version: env!("CARGO_PKG_VERSION").to_owned(),
             protocol_version: Some(1),
             names_itself: true,
+            project: None,
             tools: None,
             pong: PongPolicy::After(Duration::ZERO),
             tool_time: Duration::from_millis(20),

@@ -34,8 +34,8 @@ direction! {
 
 /// `hello`: the first message on a socket. It makes the socket a session.
 ///
-/// Send it at once: the server closes a socket that does not send a hello in time. Send the three
-/// optional fields too; without them the server must be more careful after a reconnect.
+/// Send it at once: the server closes a socket that does not send a hello in time. Send the optional fields
+/// too; without them the server must be more careful after a reconnect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PluginHello {
@@ -53,6 +53,19 @@ pub struct PluginHello {
     /// Grows with every connection of an Editor process. It tells a stale socket from a new one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connect_attempt_seq: Option<u64>,
+    /// The folder of the project, absolute. A server that was started for another project refuses the session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project_path: Option<String>,
+    /// The name of the project, for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project_name: Option<String>,
+    /// The version of Unity, for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unity_version: Option<String>,
+    /// A request of an earlier session that is still being executed. The server sends nothing else until it has
+    /// been answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub running_request_id: Option<RequestId>,
 }
 
 /// `capability`: the tools that this plugin can run. Without this message, the server assumes all tools.

@@ -137,7 +137,7 @@ pub struct GetJobStatus {
 pub struct Cancel {
     /// Repeat it in the answer.
     pub request_id: RequestId,
-    /// The request to end. The server does not send it today.
+    /// The request to end: a `submit_job` whose acceptance has not arrived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_request_id: Option<RequestId>,
     /// The job to end.

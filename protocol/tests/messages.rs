@@ -29,6 +29,10 @@ fn from_unity() -> Vec<(&'static str, FromUnity)> {
                 editor_instance_id: Some("4711:/projects/game".into()),
                 plugin_session_id: Some("5f3c".into()),
                 connect_attempt_seq: Some(7),
+                project_path: Some("/projects/game".to_owned()),
+                project_name: Some("game".to_owned()),
+                unity_version: Some("6000.0.23f1".to_owned()),
+                running_request_id: Some("req-x-3".into()),
             }),
         ),
         (

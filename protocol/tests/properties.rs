@@ -91,16 +91,24 @@ fn from_unity() -> impl Strategy<Value = FromUnity> {
         of(any::<String>().prop_map(EditorInstanceId)),
         of(any::<String>().prop_map(PluginSessionId)),
         of(any::<u64>()),
+        of(any::<String>()),
+        of(any::<String>().prop_map(RequestId)),
     )
-        .prop_map(|(plugin_version, state, editor, session, connect_attempt_seq)| {
-            PluginHello {
-                plugin_version,
-                state,
-                editor_instance_id: editor,
-                plugin_session_id: session,
-                connect_attempt_seq,
-            }
-        });
+        .prop_map(
+            |(plugin_version, state, editor, session, connect_attempt_seq, project, running)| {
+                PluginHello {
+                    plugin_version,
+                    state,
+                    editor_instance_id: editor,
+                    plugin_session_id: session,
+                    connect_attempt_seq,
+                    project_path: project.clone(),
+                    project_name: project.clone(),
+                    unity_version: project,
+                    running_request_id: running,
+                }
+            },
+        );
     let outcome = prop_oneof![
         object().prop_map(ExecuteOutcome::Ok),
         error_body().prop_map(ExecuteOutcome::Error)

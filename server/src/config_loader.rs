@@ -123,14 +123,14 @@ impl Number {
     fn get(self, config: &Config) -> u64 {
         match self {
             Self::Port => u64::from(config.port),
-            Self::Limit(setting) => (setting.get)(&config.limits),
+            Self::Limit(setting) => setting.get(&config.limits),
         }
     }
 
     fn set(self, config: &mut Config, value: u64) {
         match self {
             Self::Port => config.port = u16::try_from(value).unwrap_or_default(),
-            Self::Limit(setting) => (setting.set)(&mut config.limits, value),
+            Self::Limit(setting) => setting.set(&mut config.limits, value),
         }
     }
 }

@@ -137,6 +137,9 @@ fn of_note(note: &Note) {
         Note::SessionContested { incumbent, newcomer } => {
             warn!(session = incumbent.0, newcomer = newcomer.0, "a second Editor has connected");
         }
+        Note::Refused { on, problem } => {
+            warn!(session = on.0, problem, "refused a socket of unity");
+        }
         Note::VersionsDiffer { plugin, server } => {
             warn!(plugin, server, "plugin and server have different versions");
         }

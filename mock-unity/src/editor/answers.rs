@@ -83,8 +83,10 @@ impl MockEditor {
                 self.jobs.status(frame, lie, self.frame_max)
             }
             ToUnity::Cancel(frame) => {
-                let known =
-                    frame.target_job_id.as_ref().filter(|job| self.jobs.knows(job)).cloned();
+                let by_request =
+                    frame.target_request_id.as_ref().and_then(|id| self.jobs.submitted_by(id));
+                let known = frame.target_job_id.clone().filter(|job| self.jobs.knows(job));
+                let known = known.or(by_request);
                 match (known, self.settings.cancel) {
                     (None, _) => error(frame.request_id, "ERR_JOB_NOT_FOUND", "no such job"),
                     (Some(_), CancelPolicy::Refuse) => {
@@ -122,7 +124,7 @@ impl MockEditor {
         self.books.executed.push(execution);
         let work = run(self, &frame.params);
         self.tell(&format!("running {} {}", work.steps.len(), work.unit));
-        let job_id = self.jobs.start(work);
+        let job_id = self.jobs.start(work, &frame.request_id);
         self.jobs.set_pace(now, self.can_work());
         let (request_id, status) = (frame.request_id, SubmitStatus::Accepted);
         FromUnity::SubmitJobResult(SubmitJobResult { request_id, status, job_id })

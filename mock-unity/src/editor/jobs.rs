@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use protocol::{
-    CancelStatus, FromUnity, GetJobStatus, JobState, JobStatus, Json, Progress, UnityJobId,
+    CancelStatus, FromUnity, GetJobStatus, JobState, JobStatus, Json, Progress, RequestId,
+    UnityJobId,
 };
 
 use super::answers::error;
@@ -44,6 +45,7 @@ pub(super) struct Jobs {
 #[derive(Debug)]
 struct Job {
     id: UnityJobId,
+    request: RequestId,
     state: JobState,
     work: Work,
     done: usize,
@@ -51,16 +53,23 @@ struct Job {
 }
 
 impl Jobs {
-    pub(super) fn start(&mut self, work: Work) -> UnityJobId {
+    /// `request`: the submission.
+    pub(super) fn start(&mut self, work: Work, request: &RequestId) -> UnityJobId {
         self.made += 1;
         let id = UnityJobId(format!("{}-{}", work.unit, self.made));
         let state = if work.steps.is_empty() { work.ends } else { JobState::Running };
-        self.jobs.push(Job { id: id.clone(), state, work, done: 0, is_cancelled: false });
+        let (request, done) = (request.clone(), 0);
+        self.jobs.push(Job { id: id.clone(), request, state, work, done, is_cancelled: false });
         id
     }
 
     pub(super) fn knows(&self, id: &UnityJobId) -> bool {
         self.jobs.iter().any(|job| job.id == *id)
+    }
+
+    /// The job that this submission started.
+    pub(super) fn submitted_by(&self, request: &RequestId) -> Option<UnityJobId> {
+        self.jobs.iter().find(|job| job.request == *request).map(|job| job.id.clone())
     }
 
     pub(super) fn forget(&mut self) {

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use protocol::{
-    EditorState, EditorStatus, FromUnity, OfferedTool, OfferedTools, PluginHello, Pong, ToUnity,
-    codec,
+    EditorState, EditorStatus, FromUnity, OfferedTool, OfferedTools, PluginHello, Pong, RequestId,
+    ToUnity, codec,
 };
 
 use super::{Activity, Answer, Later, Link, MockEditor, Output, answers};
@@ -20,6 +20,14 @@ const REFUSED: &str = "another Unity websocket session is already active";
 /// The reason of a close that says that the same Editor has connected again.
 pub(super) const REPLACED: &str = "replaced by a newer connection";
 
+/// What the mock says it is.
+const UNITY_VERSION: &str = "6000.0.0f1";
+
+/// The last part of a path, with slashes of any system.
+fn name_of(path: &str) -> &str {
+    path.trim_end_matches(['/', '\\']).rsplit(['/', '\\']).next().unwrap_or_default()
+}
+
 impl MockEditor {
     pub(super) fn on_connected(&mut self, now: Duration) {
         self.heard_at = now;
@@ -29,6 +37,7 @@ impl MockEditor {
         let Some(version) = self.settings.protocol_version else { return };
         let names = self.settings.names_itself;
         let seed = self.settings.seed;
+        let project = self.settings.project.clone();
         let hello = codec::encode(&FromUnity::Hello(PluginHello {
             plugin_version: self.settings.plugin_version.clone(),
             state: self.state(),
@@ -37,6 +46,10 @@ impl MockEditor {
             plugin_session_id: names
                 .then(|| format!("session-{seed}-{}", self.counts.sessions).as_str().into()),
             connect_attempt_seq: names.then_some(self.counts.attempts),
+            project_path: project.clone(),
+            project_name: project.as_deref().map(|path| name_of(path).to_owned()),
+            unity_version: project.as_ref().map(|_| UNITY_VERSION.to_owned()),
+            running_request_id: self.running_request().filter(|_| names),
         }));
         let field = "\"protocol_version\":";
         self.send_text(hello.replace(&format!("{field}1"), &format!("{field}{version}")));
@@ -44,6 +57,15 @@ impl MockEditor {
             let tools = tools.into_iter().map(|name| OfferedTool { name }).collect();
             self.say(&FromUnity::Capability(OfferedTools { tools }));
         }
+    }
+
+    /// What the main thread is at, or will do next: the server must send nothing else until then.
+    fn running_request(&self) -> Option<RequestId> {
+        let mut frames = self.working.iter().map(|(_, frame)| frame).chain(&self.inbox);
+        let does_something =
+            |frame: &&ToUnity| matches!(frame, ToUnity::Execute(_) | ToUnity::SubmitJob(_));
+        let (id, _, _) = answers::label(frames.find(does_something)?)?;
+        Some(id)
     }
 
     /// The connection is lost or failed. Plans the next attempt, with a longer wait after every failure.

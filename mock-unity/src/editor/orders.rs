@@ -47,6 +47,10 @@ impl MockEditor {
             Command::Resume => self.resume(now),
             Command::Log { kind, message } => self.console.add(kind, &message),
             Command::Clear => self.console.clear(),
+            Command::Project(path) => {
+                self.settings.project = Some(path).filter(|path| !path.is_empty());
+                self.restart(now, AWAY_TIME);
+            }
             Command::FailTests(count) => self.settings.suite.fail_first(count),
             Command::Cancel(policy) => self.settings.cancel = policy,
             Command::Pong(policy) => self.settings.pong = policy,

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use protocol::{JobState, RequestId, UnityJobId};
+use protocol::{Cancel, JobState, RequestId, ToUnity, UnityJobId};
 
 use crate::event::CancelAnswer;
 use crate::ids::JobId;
@@ -14,6 +14,8 @@ pub(crate) struct CancelManager {
     intents: VecDeque<Intent>,
     /// Submissions that were given up. If Unity accepts one after all, it is cancelled there.
     abandoned: VecDeque<RequestId>,
+    /// A cancel that was sent beside the lane, and the job whose submission holds the lane.
+    direct: Option<(RequestId, JobId)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +24,25 @@ pub(crate) enum Intent {
     Job(JobId),
     /// A job that has ended here but may go on in Unity.
     Orphan(UnityJobId),
+    /// The same, but Unity's name for it is unknown: its acceptance has not arrived.
+    Submission(RequestId),
+}
+
+/// What a cancel names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    Job(UnityJobId),
+    Submission(RequestId),
+}
+
+impl Target {
+    pub(crate) fn cancel(self, request_id: RequestId) -> ToUnity {
+        let (target_job_id, target_request_id) = match self {
+            Self::Job(id) => (Some(id), None),
+            Self::Submission(id) => (None, Some(id)),
+        };
+        ToUnity::Cancel(Cancel { request_id, target_request_id, target_job_id })
+    }
 }
 
 impl CancelManager {
@@ -65,6 +86,28 @@ impl CancelManager {
     /// The job has ended: there is nothing left to cancel.
     pub(crate) fn forget(&mut self, job: JobId) {
         self.intents.retain(|intent| *intent != Intent::Job(job));
+        self.direct.take_if(|(_, of)| *of == job);
+    }
+
+    /// Takes the cancel that waits to be sent for this job. False if there is none.
+    pub(crate) fn take(&mut self, job: JobId) -> bool {
+        let is_owed = self.owes(job);
+        self.intents.retain(|intent| *intent != Intent::Job(job));
+        is_owed
+    }
+
+    pub(crate) fn set_direct(&mut self, cancel: RequestId, job: JobId) {
+        self.direct = Some((cancel, job));
+    }
+
+    /// The job that this cancel was sent for beside the lane.
+    pub(crate) fn take_direct(&mut self, cancel: &RequestId) -> Option<JobId> {
+        self.direct.take_if(|(id, _)| id == cancel).map(|(_, job)| job)
+    }
+
+    /// The session that it was sent on is gone.
+    pub(crate) fn lose_direct(&mut self) -> Option<JobId> {
+        self.direct.take().map(|(_, job)| job)
     }
 
     /// The Editor that knew them is gone.
@@ -80,10 +123,11 @@ impl CancelManager {
     pub(crate) fn next(
         &mut self,
         unity_id: impl Fn(JobId) -> Option<UnityJobId>,
-    ) -> Option<(Option<JobId>, UnityJobId)> {
+    ) -> Option<(Option<JobId>, Target)> {
         let target = |intent: &Intent| match intent {
-            Intent::Job(job) => unity_id(*job).map(|id| (Some(*job), id)),
-            Intent::Orphan(id) => Some((None, id.clone())),
+            Intent::Job(job) => unity_id(*job).map(|id| (Some(*job), Target::Job(id))),
+            Intent::Orphan(id) => Some((None, Target::Job(id.clone()))),
+            Intent::Submission(id) => Some((None, Target::Submission(id.clone()))),
         };
         let index = self.intents.iter().position(|intent| target(intent).is_some())?;
         self.intents.remove(index).as_ref().and_then(target)
@@ -96,8 +140,9 @@ impl CancelManager {
         }
     }
 
-    /// True, once, if this submission was given up on.
+    /// True, once, if this submission was given up on. A cancel of it that waits is not needed any more.
     pub(crate) fn take_abandoned(&mut self, submission: &RequestId) -> bool {
+        self.intents.retain(|intent| !matches!(intent, Intent::Submission(id) if id == submission));
         let before = self.abandoned.len();
         self.abandoned.retain(|abandoned| abandoned != submission);
         self.abandoned.len() < before
@@ -108,7 +153,7 @@ impl CancelManager {
         debug_assert!(!self.intents.iter().any(leaks), "an ended job is owed no cancel");
         debug_assert!(self.abandoned.len() <= limits.abandoned_max, "abandoned ones are bounded");
         debug_assert!(
-            self.intents.len() <= limits.jobs_active_max + limits.abandoned_max + 1,
+            self.intents.len() <= limits.jobs_active_max + 2 * limits.abandoned_max + 1,
             "intents are bounded"
         );
     }

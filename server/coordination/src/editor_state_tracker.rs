@@ -85,6 +85,16 @@ impl EditorStateTracker {
         };
     }
 
+    /// A compile or reload was announced, and its time is not over.
+    pub(crate) fn is_busy(&self, now: Timestamp) -> bool {
+        match self.view {
+            View::Unknown | View::Seen { state: EditorState::Ready, .. } => false,
+            View::Seen { observed_at, .. } | View::Remembered { observed_at, .. } => {
+                now < observed_at + self.compile_grace
+            }
+        }
+    }
+
     pub(crate) fn forget(&mut self) {
         self.view = View::Unknown;
     }

@@ -133,6 +133,25 @@ pub struct EditorReport {
     pub running: Option<Running>,
     pub plugin_version: Option<String>,
     pub server_version: String,
+    pub project: Option<ProjectReport>,
+    pub refused: Option<RefusedReport>,
+}
+
+/// The project of the Editor, as far as its plugin names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProjectReport {
+    pub path: Option<String>,
+    pub name: Option<String>,
+    pub unity_version: Option<String>,
+}
+
+/// An Editor of another project that was turned away.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefusedReport {
+    /// `other_project`: the server is for another one. `already_active`: the place was taken.
+    pub reason: &'static str,
+    pub project_path: String,
+    pub ago: Duration,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -258,6 +277,11 @@ pub enum Note {
     SessionContested {
         incumbent: ConnectionId,
         newcomer: ConnectionId,
+    },
+    /// A socket gets no session.
+    Refused {
+        on: ConnectionId,
+        problem: String,
     },
     VersionsDiffer {
         plugin: String,

@@ -20,6 +20,7 @@ use crate::failure::Failure;
 use crate::ids::{Boot, CallId, ConnectionId, IdSource};
 use crate::job_manager::JobManager;
 use crate::limits::Limits;
+use crate::project::ProjectRules;
 use crate::reconnect_controller::ReconnectController;
 use crate::request_scheduler::RequestScheduler;
 use crate::time::{Deadline, Timestamp};
@@ -36,6 +37,11 @@ pub struct ExecutionCoordinator {
     scheduler: RequestScheduler,
     jobs: JobManager,
     cancels: CancelManager,
+    /// The lane was last taken by a cancel that Unity was owed: it is the turn of the others.
+    cancel_had_its_turn: bool,
+    projects: ProjectRules,
+    /// The last Editor of another project that was turned away.
+    refused: Option<Refused>,
     /// What this call of `handle` has decided so far.
     effects: Vec<Effect>,
 }
@@ -57,14 +63,22 @@ enum Life {
     Stopped,
 }
 
+/// An Editor that was turned away.
+#[derive(Debug)]
+struct Refused {
+    reason: &'static str,
+    project_path: String,
+    at: Timestamp,
+}
+
 /// Whether calls that need Unity may pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Gate {
-    Open,
-    /// Calls wait, from here on or from their own arrival, whichever is later; `reason` says why.
-    Closed {
-        since: Timestamp,
-    },
+    /// Since then; before that, calls had another reason to wait.
+    Open { since: Timestamp },
+    /// Calls wait, from here on or from their own arrival, whichever is later; `reason` says why. `open_before`:
+    /// since when it was open before.
+    Closed { since: Timestamp, open_before: Option<Timestamp> },
 }
 
 impl ExecutionCoordinator {
@@ -74,15 +88,24 @@ impl ExecutionCoordinator {
             server_version: server_version.to_owned(),
             ids: IdSource::new(boot),
             life: Life::Booting,
-            gate: Gate::Closed { since: Timestamp::default() },
+            gate: Gate::Closed { since: Timestamp::default(), open_before: None },
             link: ReconnectController::default(),
             editor: EditorStateTracker::new(limits.compile_grace),
             scheduler: RequestScheduler::new(),
             jobs: JobManager::default(),
             cancels: CancelManager::default(),
+            cancel_had_its_turn: false,
+            projects: ProjectRules::default(),
+            refused: None,
             effects: Vec::new(),
             limits,
         }
+    }
+
+    /// Which project it is for.
+    pub fn for_project(mut self, projects: ProjectRules) -> Self {
+        self.projects = projects;
+        self
     }
 
     /// The only way any state of the server changes.

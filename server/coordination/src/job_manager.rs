@@ -299,6 +299,11 @@ impl JobManager {
         self.jobs.update(id, |job| job.cancel = Some(cancel));
     }
 
+    /// Whether Unity can cancel it.
+    pub(crate) fn can_be_cancelled(&self, id: JobId) -> bool {
+        self.jobs.get(id).is_some_and(|job| job.asked.tool.supports_cancel)
+    }
+
     pub(crate) fn cancel_is_under_way(&self, id: JobId) -> bool {
         let cancel = self.jobs.get(id).and_then(|job| job.cancel.as_ref());
         matches!(cancel, Some(Cancel::UnderWay))

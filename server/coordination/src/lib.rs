@@ -25,6 +25,7 @@ mod heartbeat;
 mod ids;
 mod job_manager;
 mod limits;
+mod project;
 mod reconnect_controller;
 pub mod rendering;
 mod request_scheduler;
@@ -38,12 +39,14 @@ mod tool_catalog;
 
 pub use event::{
     Answer, CallState, CancelAnswer, CancelView, CloseCode, ClosedBy, EditorReport, Effect, Event,
-    JobReport, Note, Outcome, ProgressReport, Reason, Running, ServerState, SessionEnd,
+    JobReport, Note, Outcome, ProgressReport, ProjectReport, Reason, RefusedReport, Running,
+    ServerState, SessionEnd,
 };
 pub use execution_coordinator::{Core, ExecutionCoordinator};
 pub use failure::{ErrorCode, Failure, Guarantee, Recovery, Row};
 pub use ids::{Boot, CallId, ConnectionId, JobId};
 pub use limits::Limits;
+pub use project::ProjectRules;
 pub use request_validator::{RawCall, Request, ValidCall, validate};
 pub use settings::{SETTINGS, Setting};
 pub use shape::{Field, Shape};

@@ -16,8 +16,10 @@ pub struct Limits {
     pub job_poll_interval: Duration,
     /// How long calls wait for an Editor that is disconnected or does not respond.
     pub reconnect_wait: Duration,
-    /// How long a compile or a reload may take.
+    /// How long a compile or a reload may take, and how long running jobs are kept while Unity is away.
     pub compile_grace: Duration,
+    /// How long a call may be queued behind others while the Editor is ready.
+    pub queue_wait_max: Duration,
     /// Of one frame, either way.
     pub message_max_bytes: usize,
     /// How long a session has to answer its probe when another Editor connects.
@@ -31,6 +33,8 @@ pub struct Limits {
     pub submit_timeout: Duration,
     /// How long Unity has to answer a question about a job or a cancel.
     pub status_timeout: Duration,
+    /// How long a question of an agent about a job stands in line before it is answered from what is known.
+    pub status_wait: Duration,
     /// Sockets without a hello. One more, and the oldest is closed.
     pub pending_max: usize,
     /// Bad frames in a row after which the session is closed.
@@ -41,6 +45,8 @@ pub struct Limits {
     pub progress_first: Duration,
     /// Often enough that a client with a timeout of its own keeps waiting.
     pub progress_interval: Duration,
+    /// How long agents see that an Editor of another project was turned away.
+    pub refusal_shown: Duration,
     /// How long peers have to close, so that the process ends within two seconds.
     pub stop_max: Duration,
 }
@@ -55,17 +61,20 @@ impl Default for Limits {
             job_poll_interval: Duration::from_millis(1_000),
             reconnect_wait: Duration::from_millis(2_500),
             compile_grace: Duration::from_millis(60_000),
+            queue_wait_max: Duration::from_millis(120_000),
             message_max_bytes: 1_048_576,
             takeover_probe: Duration::from_millis(500),
             jobs_kept_max: 256,
             jobs_active_max: 1_024,
             submit_timeout: Duration::from_millis(30_000),
             status_timeout: Duration::from_millis(5_000),
+            status_wait: Duration::from_millis(1_000),
             pending_max: 32,
             bad_frames_max: 10,
             abandoned_max: 64,
             progress_first: Duration::from_millis(500),
             progress_interval: Duration::from_millis(1_000),
+            refusal_shown: Duration::from_secs(600),
             stop_max: Duration::from_millis(1_200),
         }
     }

@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use protocol::{EditorState, EditorStatus, OfferedTool, PluginHello};
+use protocol::{EditorState, EditorStatus, FromUnity, OfferedTool, PluginHello, RequestId};
 
 use crate::heartbeat::Heartbeat;
 use crate::ids::ConnectionId;
 use crate::limits::Limits;
+use crate::project::ProjectRules;
 use crate::stores::capability::CapabilityStore;
-use crate::stores::connection::{Claim, ConnectionStore, Contender, Session, Socket};
+use crate::stores::connection::{Claim, ConnectionStore, Contender, Loss, Session, Socket};
 use crate::stores::version::{Memory, VersionStore};
 use crate::time::{Deadline, Timestamp, Why};
 
@@ -36,6 +37,8 @@ pub(crate) enum Verdict {
         old: ConnectionId,
     },
     Refuse,
+    /// The server is for another project.
+    OtherProject,
 }
 
 /// A socket that has become the Editor.
@@ -46,6 +49,10 @@ pub(crate) struct Adopted {
     /// What it knows of the requests of an earlier session.
     pub(crate) memory: Memory,
     pub(crate) plugin_version: String,
+    /// A request of an earlier session that it still executes.
+    pub(crate) running: Option<RequestId>,
+    /// The answer that it sent before it was adopted.
+    pub(crate) answer: Option<FromUnity>,
 }
 
 impl ReconnectController {
@@ -90,14 +97,41 @@ impl ReconnectController {
 
     // Hello.
 
-    pub(crate) fn judge(&self, hello: &PluginHello) -> Verdict {
-        let Some((incumbent, session)) = self.connections.session() else { return Verdict::Adopt };
+    /// `reserved`: the Editor has announced a compile or reload, so its place is kept for it.
+    pub(crate) fn judge(
+        &self,
+        hello: &PluginHello,
+        reserved: bool,
+        projects: &ProjectRules,
+    ) -> Verdict {
+        let named = hello.project_path.as_deref();
+        let is_same = |project: Option<&str>| {
+            project.zip(named).map(|(project, named)| projects.same(project, named))
+        };
+        if is_same(projects.own.as_deref()) == Some(false) {
+            return Verdict::OtherProject;
+        }
+        let Some((incumbent, session)) = self.connections.session() else {
+            let other = is_same(self.versions.project_path()) == Some(false);
+            let taken = reserved && other && !self.versions.is_last_editor(hello);
+            return if taken { Verdict::Refuse } else { Verdict::Adopt };
+        };
         if same_editor(&session.hello, hello) {
             return if is_stale(&session.hello, hello) {
                 Verdict::Refuse
             } else {
                 Verdict::Replace { old: incumbent }
             };
+        }
+        if reserved {
+            let refused = match is_same(session.hello.project_path.as_deref()) {
+                Some(is_same) => !is_same,
+                // Without a project, another name is another Editor; one without a name may be the same.
+                None => is_another_editor(&session.hello, hello),
+            };
+            if refused {
+                return Verdict::Refuse;
+            }
         }
         match self.connections.contender() {
             None => Verdict::Contest { incumbent },
@@ -134,6 +168,10 @@ impl ReconnectController {
         });
     }
 
+    pub(crate) fn on_contender_answer(&mut self, on: ConnectionId, answer: FromUnity) {
+        self.connections.update_claim(on, |claim| claim.answer = Some(answer));
+    }
+
     pub(crate) fn on_contender_tools(&mut self, on: ConnectionId, tools: Vec<OfferedTool>) {
         self.connections.update_claim(on, |claim| claim.tools = Some(tools));
     }
@@ -145,17 +183,20 @@ impl ReconnectController {
         on: ConnectionId,
         claim: Claim,
         limits: &Limits,
+        projects: &ProjectRules,
     ) -> Adopted {
         debug_assert!(self.connections.session().is_none(), "there is only ever one Editor");
-        let Claim { hello, seq, tools } = claim;
+        let Claim { hello, seq, tools, answer } = claim;
         self.capabilities.reset(tools);
-        let memory = self.versions.record(&hello);
-        let plugin_version = hello.plugin_version.clone();
-        let adopted = Adopted { state: hello.state, seq, memory, plugin_version };
+        let memory = self.versions.record(&hello, |one, other| projects.same(one, other));
+        let (plugin_version, running) =
+            (hello.plugin_version.clone(), hello.running_request_id.clone());
+        let state = hello.state;
+        let adopted = Adopted { state, seq, memory, plugin_version, running, answer };
         let heartbeat = Heartbeat::new(now, limits.heartbeat_interval);
         let session = Session { hello, heartbeat, bad_frames: 0 };
         self.connections.set(on, Socket::Session(Box::new(session)));
-        self.connections.set_lost_since(None);
+        self.connections.set_loss(None);
         adopted
     }
 
@@ -163,6 +204,11 @@ impl ReconnectController {
 
     pub(crate) fn session(&self) -> Option<ConnectionId> {
         self.connections.session().map(|(on, _)| on)
+    }
+
+    /// What the Editor has said of itself.
+    pub(crate) fn hello(&self) -> Option<&PluginHello> {
+        self.connections.session().map(|(_, session)| &session.hello)
     }
 
     pub(crate) fn plugin_version(&self) -> Option<&str> {
@@ -181,16 +227,23 @@ impl ReconnectController {
     pub(crate) fn lose_session(&mut self, now: Timestamp) -> Option<(ConnectionId, Claim)> {
         let on = self.session()?;
         self.connections.set(on, Socket::Closing);
-        self.connections.set_lost_since(Some(now));
+        self.connections.set_loss(Some(Loss { since: now, holds_call: true, holds_jobs: true }));
         self.versions.clear_version();
         self.connections.take_contender()
     }
 
-    /// Nothing is held for Unity any more; returns since when it has been away.
+    /// The call that Unity had is not held any more; returns since when Unity has been away.
     pub(crate) fn close_window(&mut self) -> Option<Timestamp> {
-        let since = self.connections.lost_since();
-        self.connections.set_lost_since(None);
-        since
+        let loss = self.connections.loss()?;
+        self.connections.set_loss(Some(Loss { holds_call: false, ..loss }));
+        Some(loss.since)
+    }
+
+    /// The same for its jobs.
+    pub(crate) fn close_jobs_window(&mut self) -> Option<Timestamp> {
+        let loss = self.connections.loss()?;
+        self.connections.set_loss(Some(Loss { holds_jobs: false, ..loss }));
+        Some(loss.since)
     }
 
     pub(crate) fn on_good_frame(&mut self) {
@@ -248,13 +301,23 @@ impl ReconnectController {
     }
 
     pub(crate) fn window_deadline(&self, window: Duration) -> Option<Deadline> {
-        let lost_since = self.connections.lost_since();
-        lost_since.map(|since| Deadline { at: since + window, why: Why::WindowCloses })
+        let loss = self.connections.loss().filter(|loss| loss.holds_call)?;
+        Some(Deadline { at: loss.since + window, why: Why::WindowCloses })
+    }
+
+    pub(crate) fn jobs_deadline(&self, grace: Duration) -> Option<Deadline> {
+        let loss = self.connections.loss().filter(|loss| loss.holds_jobs)?;
+        Some(Deadline { at: loss.since + grace, why: Why::JobsLost })
     }
 }
 
 fn same_editor(old: &PluginHello, new: &PluginHello) -> bool {
     old.editor_instance_id.is_some() && old.editor_instance_id == new.editor_instance_id
+}
+
+fn is_another_editor(old: &PluginHello, new: &PluginHello) -> bool {
+    let both = old.editor_instance_id.is_some() && new.editor_instance_id.is_some();
+    both && old.editor_instance_id != new.editor_instance_id
 }
 
 /// Both count their attempts, and the new socket is not the newer attempt.

@@ -43,6 +43,16 @@ fn editor_report(report: &EditorReport) -> Json {
         "running": running,
         "plugin_version": report.plugin_version,
         "server_version": report.server_version,
+        "project": report.project.as_ref().map(|project| json!({
+            "path": project.path,
+            "name": project.name,
+            "unity_version": project.unity_version,
+        })),
+        "refused": report.refused.as_ref().map(|refused| json!({
+            "reason": refused.reason,
+            "project_path": refused.project_path,
+            "ms_ago": u64::try_from(refused.ago.as_millis()).unwrap_or(u64::MAX),
+        })),
     })
 }
 

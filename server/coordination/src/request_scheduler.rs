@@ -114,6 +114,11 @@ impl RequestScheduler {
         self.calls.ids()
     }
 
+    /// Everything in line that needs a ready Editor, in order.
+    pub(crate) fn places(&self) -> Vec<Place> {
+        self.queue.places()
+    }
+
     /// Calls in line that need a ready Editor, in order.
     pub(crate) fn waiting_calls(&self) -> impl Iterator<Item = CallId> {
         self.queue.unity_items().filter_map(|item| match item {
@@ -229,6 +234,14 @@ impl RequestScheduler {
         };
     }
 
+    /// The request in the lane is executed by this session now.
+    pub(crate) fn move_lane_to(&mut self, session: ConnectionId) {
+        match &mut self.lane {
+            Lane::Free => {}
+            Lane::Taken { trip, .. } | Lane::Kept { trip } => trip.on = session,
+        }
+    }
+
     /// The call that asked about this job waits no longer. The question itself goes on.
     pub(crate) fn take_asker(&mut self, about: JobId) -> Option<CallId> {
         match &mut self.lane {
@@ -278,6 +291,18 @@ impl RequestScheduler {
             }
             Lane::Free | Lane::Kept { .. } => None,
         }
+    }
+
+    /// The first call that is queued for Unity, and when it arrived.
+    pub(crate) fn first_queued_call(&self) -> Option<(CallId, Timestamp)> {
+        let call = self.waiting_calls().next()?;
+        self.calls.get(call).map(|record| (call, record.arrived))
+    }
+
+    /// Of the question about a job that has stood in line longest.
+    pub(crate) fn status_wait_deadline(&self, wait: Duration) -> Option<Deadline> {
+        let arrived = self.queue.first_control().and_then(|call| self.calls.get(call))?.arrived;
+        Some(Deadline { at: arrived + wait, why: Why::StatusWaitOver })
     }
 
     pub(crate) fn park_deadline(&self) -> Option<Deadline> {

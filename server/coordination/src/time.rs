@@ -63,8 +63,14 @@ pub enum Why {
     CompileForgotten,
     /// Unity has not answered the round trip in the lane.
     TripTimeout,
+    /// A call has been queued behind others for too long.
+    QueueWaitOver,
+    /// A question about a job has stood in line for long enough.
+    StatusWaitOver,
     /// Unity has not come back for what it was sent.
     WindowCloses,
+    /// Unity has not come back for its jobs.
+    JobsLost,
     /// An answered request has been in a living Unity for too long.
     LaneStuck,
     /// The session that kept the lane is gone, and its request has had its time.

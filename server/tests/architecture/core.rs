@@ -21,6 +21,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
             "ids",
             "job_manager",
             "limits",
+            "project",
             "reconnect_controller",
             "request_scheduler",
             "request_validator",
@@ -35,7 +36,8 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("ids", &[]),
     ("job_manager", &["event", "failure", "ids", "limits", "stores", "time", "tool_answers"]),
     ("limits", &[]),
-    ("reconnect_controller", &["heartbeat", "ids", "limits", "stores", "time"]),
+    ("project", &[]),
+    ("reconnect_controller", &["heartbeat", "ids", "limits", "project", "stores", "time"]),
     ("rendering", &["event", "failure"]),
     ("request_scheduler", &["event", "ids", "limits", "request_validator", "stores", "time"]),
     ("request_validator", &["failure", "tool_catalog"]),
@@ -70,7 +72,7 @@ const STD: &[&str] = &[
 ];
 
 const MACROS: &[&str] =
-    &["debug_assert", "format", "format_args", "matches", "unreachable", "vec", "write"];
+    &["debug_assert", "format", "format_args", "json", "matches", "unreachable", "vec", "write"];
 
 const KEYWORDS: &[&str] = &["async", "await", "unsafe", "extern", "macro_rules"];
 

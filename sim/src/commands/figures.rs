@@ -98,6 +98,10 @@ fn connected(state: EditorState) -> ExecutionCoordinator {
         editor_instance_id: None,
         plugin_session_id: None,
         connect_attempt_seq: None,
+        project_path: None,
+        project_name: None,
+        unity_version: None,
+        running_request_id: None,
     };
     core.handle(now, Event::UnityFrame { on, frame: Ok(FromUnity::Hello(hello)) });
     core

@@ -43,7 +43,7 @@ const ON_THE_WIRES: [&str; 18] = [
 ];
 
 /// Seen by the model.
-const BESIDE_THE_CORE: [&str; 51] = [
+const BESIDE_THE_CORE: [&str; 57] = [
     "Unity cancelled at once",
     "Unity forgot a job",
     "Unity refused a cancel",
@@ -95,6 +95,12 @@ const BESIDE_THE_CORE: [&str; 51] = [
     "waited too long for a compile",
     "waited too long for a reload",
     "waited too long for an Editor",
+    "Unity was still at work after a reconnect",
+    "a call was not moved to another project",
+    "a cancel named a submission",
+    "a job was kept for the grace and lost",
+    "a place was reserved",
+    "waited too long behind others",
 ];
 
 /// Faults around the server.

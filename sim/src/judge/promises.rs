@@ -106,6 +106,11 @@ impl PromiseChecker {
                 self.on_frame(at, wire, frame);
                 Ok(())
             }
+            // An answer that cannot be read is still the end of its request.
+            (true, Crossing::Received(WireMessage::Text(text))) => {
+                self.running.retain(|_, running| !text.contains(&format!("\"{running}\"")));
+                Ok(())
+            }
             (true, Crossing::Sent(WireMessage::Close { .. })) => {
                 self.excuse(at, wire);
                 self.drops.closing.insert(wire.clone());

@@ -134,7 +134,7 @@ fn limits(settings: &BTreeMap<String, Spanned<u64>>) -> Result<Limits, String> {
         if !(min..=max).contains(&value.value) {
             return Err(at(place, format!("{name} must be from {min} to {max}")));
         }
-        (setting.set)(&mut limits, value.value);
+        setting.set(&mut limits, value.value);
     }
     Ok(limits)
 }
@@ -161,6 +161,7 @@ impl EditorYaml {
                 .unwrap_or_else(|| crate::levels::context::VERSION.to_owned()),
             protocol_version: (!self.silent).then_some(self.protocol_version.unwrap_or(1)),
             names_itself: !self.nameless,
+            project: self.project,
             tools: self.tools,
             tool_time: time(self.tool_time, usual.tool_time),
             reload_time: match self.reload_time {

@@ -79,8 +79,8 @@ fn quoted(text: &str) -> String {
 
 fn server(limits: &Limits) -> Vec<String> {
     let usual = Limits::default();
-    let differs = SETTINGS.iter().filter(|setting| (setting.get)(limits) != (setting.get)(&usual));
-    differs.map(|setting| format!("{}: {}", setting.name, (setting.get)(limits))).collect()
+    let differs = SETTINGS.iter().filter(|setting| setting.get(limits) != setting.get(&usual));
+    differs.map(|setting| format!("{}: {}", setting.name, setting.get(limits))).collect()
 }
 
 fn fields_of(Editor { starts, settings, .. }: &Editor) -> Vec<String> {
@@ -103,6 +103,8 @@ fn fields_of(Editor { starts, settings, .. }: &Editor) -> Vec<String> {
         None => add(true, "silent", "true".to_owned()),
     }
     add(!settings.names_itself, "nameless", "true".to_owned());
+    let project = settings.project.as_deref().map(quoted);
+    add(project.is_some(), "project", project.unwrap_or_default());
     let tools = settings.tools.clone().unwrap_or_default().join(", ");
     add(settings.tools.is_some(), "tools", format!("[{tools}]"));
     add(settings.tool_time != usual.tool_time, "tool_time", time(settings.tool_time));

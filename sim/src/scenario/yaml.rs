@@ -75,6 +75,10 @@ pub(super) struct EditorYaml {
     /// Leaves the optional names out of its hello.
     #[serde(default)]
     pub(super) nameless: bool,
+    /// The path of the project that its hello names. Default: none.
+    #[serde(default)]
+    #[schemars(with = "String")]
+    pub(super) project: Option<String>,
     /// The tools that it offers.
     #[serde(default)]
     #[schemars(with = "Vec<String>")]

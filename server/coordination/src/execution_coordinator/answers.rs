@@ -7,6 +7,7 @@ use protocol::{
 
 use super::ExecutionCoordinator;
 use super::jobs::is_unknown_job;
+use crate::cancel_manager::Intent;
 use crate::event::{Answer, Note, SessionEnd};
 use crate::failure::{ErrorCode, Failure};
 use crate::ids::{CallId, ConnectionId, JobId};
@@ -22,6 +23,9 @@ pub(super) type UnityAnswer = Result<FromUnity, String>;
 impl ExecutionCoordinator {
     /// The first answer to the request in the lane ends the round trip; any other is dropped.
     pub(super) fn on_answer(&mut self, now: Timestamp, request_id: RequestId, answer: UnityAnswer) {
+        if let Some(job) = self.cancels.take_direct(&request_id) {
+            return self.on_direct_cancel_answer(now, request_id, job, answer);
+        }
         if !self.scheduler.holds(&request_id) {
             return self.on_stray_answer(request_id, answer);
         }
@@ -84,13 +88,64 @@ impl ExecutionCoordinator {
                 self.lose_namesakes(now, &job_id);
                 return self.jobs.on_accepted(now, job, job_id, trip.sent_at, &self.limits);
             }
-            Ok(FromUnity::Error(ErrorMessage { error, .. })) => Failure::refused(error),
+            Ok(FromUnity::Error(ErrorMessage { error, .. })) => {
+                self.cancels.take(job); // There is nothing to cancel.
+                Failure::refused(error)
+            }
             Ok(other) => self.wrong_type(trip, &other),
             Err(problem) => self.bad_answer(trip, problem),
         };
-        // If Unity accepts it after all, it must be cancelled there.
-        self.cancels.abandon(trip.request_id.clone(), &self.limits);
+        self.abandon(job, &trip.request_id);
         self.fail_job(now, job, failure);
+    }
+
+    /// A submission ends without Unity's acceptance. If that comes after all, the job is cancelled there. A cancel that
+    /// was promised is sent under the name of the submission.
+    fn abandon(&mut self, job: JobId, submission: &RequestId) {
+        if !self.jobs.can_be_cancelled(job) {
+            return;
+        }
+        if self.cancels.take(job) {
+            self.cancels.want(Intent::Submission(submission.clone()));
+        }
+        self.cancels.abandon(submission.clone(), &self.limits);
+    }
+
+    /// Unity's answer to a cancel that names the submission in the lane.
+    fn on_direct_cancel_answer(
+        &mut self,
+        now: Timestamp,
+        request_id: RequestId,
+        job: JobId,
+        answer: UnityAnswer,
+    ) {
+        match answer {
+            Ok(FromUnity::CancelResult(CancelResult { status, .. })) => match status {
+                CancelStatus::Cancelled => {
+                    self.leave_submission(job);
+                    self.on_cancelled_in_unity(now, job);
+                }
+                CancelStatus::CancelRequested => {}
+                CancelStatus::Rejected => self.on_cancel_refused(job, None),
+            },
+            // The submission never reached Unity, or Unity has forgotten it.
+            Ok(FromUnity::Error(ErrorMessage { error, .. })) if is_unknown_job(&error) => {
+                self.leave_submission(job);
+                self.fail_job(now, job, Failure::job_forgotten(error));
+            }
+            Ok(FromUnity::Error(ErrorMessage { error, .. })) => {
+                self.on_cancel_refused(job, Some(error));
+            }
+            Ok(other) => {
+                let problem = format!("{} does not answer cancel_job", type_of(&other));
+                self.note(Note::BadAnswer { request_id, problem });
+                self.on_cancel_unanswered(Some(job));
+            }
+            Err(problem) => {
+                self.note(Note::BadAnswer { request_id, problem });
+                self.on_cancel_unanswered(Some(job));
+            }
+        }
     }
 
     fn on_status_answer(
@@ -161,6 +216,15 @@ impl ExecutionCoordinator {
         }
     }
 
+    /// Nothing more will come of the submission of this job, if it still holds the lane.
+    fn leave_submission(&mut self, of: JobId) {
+        if let Lane::Taken { purpose: Purpose::Submit { job }, .. } = self.scheduler.lane()
+            && *job == of
+        {
+            self.scheduler.free_lane();
+        }
+    }
+
     fn bad_answer(&mut self, trip: &Trip, problem: String) -> Failure {
         self.note(Note::BadAnswer { request_id: trip.request_id.clone(), problem });
         Failure::bad_answer()
@@ -183,7 +247,7 @@ impl ExecutionCoordinator {
         match purpose {
             Purpose::Execute { call } => self.reply(call, Err(failure)),
             Purpose::Submit { job } => {
-                self.cancels.abandon(trip.request_id, &self.limits);
+                self.abandon(job, &trip.request_id);
                 // The shorter of two limits has passed: that of the job, or that of every submission.
                 let own_limit = trip.timeout < self.limits.submit_timeout;
                 if failure.code == ErrorCode::RequestTimeout && own_limit {
@@ -206,6 +270,15 @@ impl ExecutionCoordinator {
         }
     }
 
+    /// The caller gets the failure, but Unity is still at work: the lane is kept.
+    pub(super) fn give_up_call(&mut self, now: Timestamp, failure: Failure) {
+        if let Lane::Taken { trip, purpose } = self.scheduler.lane() {
+            let (trip, purpose) = (trip.clone(), *purpose);
+            self.scheduler.keep_lane();
+            self.fail_trip(now, trip, purpose, failure);
+        }
+    }
+
     /// Unity will not answer what is in the lane: the lane is free.
     pub(super) fn give_up_trip(&mut self, now: Timestamp, failure: Failure) {
         if let Lane::Taken { trip, purpose } = self.scheduler.free_lane() {
@@ -215,6 +288,8 @@ impl ExecutionCoordinator {
 
     /// The session is lost. What Unity was sent to do is held; a mere question is not.
     pub(super) fn drop_question(&mut self, now: Timestamp) {
+        let direct = self.cancels.lose_direct();
+        self.on_cancel_unanswered(direct);
         match self.scheduler.lane() {
             Lane::Taken { purpose: Purpose::Status { job, asker }, .. } => {
                 let (job, asker) = (*job, *asker);
@@ -239,8 +314,13 @@ impl ExecutionCoordinator {
     /// so it ends. If the frame belongs to no request in the lane, that request may come back next, and the
     /// socket reports the end of the session after that.
     pub(super) fn on_not_sent(&mut self, now: Timestamp, on: ConnectionId, frame: ToUnity) {
-        if request_id_of(&frame).is_some_and(|id| self.scheduler.holds(id)) {
-            self.return_frame(now, frame);
+        let Some(id) = request_id_of(&frame) else { return };
+        let direct = self.cancels.take_direct(id);
+        if direct.is_some() || self.scheduler.holds(id) {
+            match direct {
+                Some(job) => self.cancels.want(Intent::Job(job)),
+                None => self.return_frame(now, frame),
+            }
             if self.link.is_session(on) {
                 self.end_session(now, on, SessionEnd::NotWritable);
             }
@@ -286,6 +366,21 @@ fn type_of(message: &FromUnity) -> &'static str {
         FromUnity::JobStatus(_) => "job_status",
         FromUnity::CancelResult(_) => "cancel_result",
         FromUnity::Error(_) => "error",
+    }
+}
+
+/// The request that a message answers.
+pub(super) fn answered_by(message: &FromUnity) -> Option<&RequestId> {
+    match message {
+        FromUnity::Result(message) => Some(&message.request_id),
+        FromUnity::SubmitJobResult(message) => Some(&message.request_id),
+        FromUnity::JobStatus(message) => Some(&message.request_id),
+        FromUnity::CancelResult(message) => Some(&message.request_id),
+        FromUnity::Error(message) => message.request_id.as_ref(),
+        FromUnity::Hello(_)
+        | FromUnity::Capability(_)
+        | FromUnity::EditorStatus(_)
+        | FromUnity::Pong(_) => None,
     }
 }
 

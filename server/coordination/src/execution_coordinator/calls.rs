@@ -2,8 +2,10 @@
 
 use protocol::{Execute, JobState, RequestId, SubmitJob, ToUnity, codec};
 
-use super::{ExecutionCoordinator, Gate, Life};
-use crate::event::{Answer, CallState, CancelAnswer, EditorReport, Effect, Note, ProgressReport};
+use super::{ExecutionCoordinator, Gate, Life, Refused};
+use crate::event::{
+    Answer, CallState, EditorReport, Effect, Note, ProgressReport, ProjectReport, RefusedReport,
+};
 use crate::failure::Failure;
 use crate::ids::{CallId, JobId};
 use crate::request_scheduler::{Lane, Purpose};
@@ -35,7 +37,7 @@ impl ExecutionCoordinator {
         let work = self.work_of(request_id, &asked);
         self.check_size(&work)?; // A bad call is bad, whatever the state of the server is.
         self.check_life(&asked.request)?;
-        if let Some(answer) = self.cancel_queued(now, &asked.request) {
+        if let Some(answer) = self.cancel_job(now, &asked.request)? {
             return Ok(Some(answer));
         }
         self.check_room(&asked.request)?;
@@ -95,14 +97,15 @@ impl ExecutionCoordinator {
         }
     }
 
-    /// A job that is still queued is cancelled at once: in the line it would be sent before its cancel.
-    fn cancel_queued(&mut self, now: Timestamp, request: &Request) -> Option<Answer> {
-        let Request::CancelJob { job_id } = request else { return None };
-        let job = self.ids.parse_job(job_id)?;
-        self.is_queued(job).then(|| {
-            self.withdraw_job(now, job);
-            Answer::Cancel { job, status: CancelAnswer::Cancelled }
-        })
+    /// A cancel is answered at once: nothing may keep it waiting. What Unity must be told is sent in its turn.
+    fn cancel_job(&mut self, now: Timestamp, request: &Request) -> Result<Option<Answer>, Failure> {
+        let Request::CancelJob { job_id } = request else { return Ok(None) };
+        if job_id.starts_with("req-") {
+            return Err(Failure::cancel_not_supported());
+        }
+        let job = self.find_job(job_id)?;
+        let status = self.cancel(now, job).ok_or_else(Failure::no_such_job)?;
+        Ok(Some(Answer::Cancel { job, status }))
     }
 
     fn check_room(&self, request: &Request) -> Result<(), Failure> {
@@ -198,15 +201,36 @@ impl ExecutionCoordinator {
             running: self.scheduler.running(now),
             plugin_version: self.link.plugin_version().map(tool_answers::name),
             server_version: self.server_version.clone(),
+            project: self.project_report(),
+            refused: self.refused_report(now),
         }
+    }
+
+    fn project_report(&self) -> Option<ProjectReport> {
+        let hello = self.link.hello()?;
+        let shown = |text: &Option<String>| text.as_deref().map(tool_answers::name);
+        let report = ProjectReport {
+            path: shown(&hello.project_path),
+            name: shown(&hello.project_name),
+            unity_version: shown(&hello.unity_version),
+        };
+        let is_named = report.path.is_some() || report.name.is_some();
+        (is_named || report.unity_version.is_some()).then_some(report)
+    }
+
+    fn refused_report(&self, now: Timestamp) -> Option<RefusedReport> {
+        let Refused { reason, project_path, at } = self.refused.as_ref()?;
+        let (project_path, ago) = (project_path.clone(), now.since(*at));
+        let report = RefusedReport { reason, project_path, ago };
+        (ago < self.limits.refusal_shown).then_some(report)
     }
 
     pub(super) fn report_progress(&mut self, now: Timestamp, id: CallId) {
         let Some(call) = self.scheduler.call(id) else { return };
         let state = match (&call.phase, self.gate) {
             (Phase::InLine(Work::Send(_)), Gate::Closed { .. }) => CallState::WaitingEditorReady,
-            (Phase::InLine(_), Gate::Open | Gate::Closed { .. }) => CallState::Queued,
-            (Phase::InLane | Phase::Parked { .. }, Gate::Open | Gate::Closed { .. }) => {
+            (Phase::InLine(_), Gate::Open { .. } | Gate::Closed { .. }) => CallState::Queued,
+            (Phase::InLane | Phase::Parked { .. }, Gate::Open { .. } | Gate::Closed { .. }) => {
                 CallState::Running
             }
         };

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use protocol::{Cancel, EditorState, GetJobStatus, RequestId, ToUnity};
+use protocol::{EditorState, GetJobStatus, RequestId, ToUnity};
 
 use super::{ExecutionCoordinator, Gate};
-use crate::event::{Answer, Outcome, Reason};
+use crate::cancel_manager::Target;
+use crate::event::Reason;
 use crate::failure::Failure;
 use crate::ids::{CallId, ConnectionId, JobId};
 use crate::request_scheduler::{Lane, Purpose, Trip};
@@ -31,9 +32,15 @@ impl ExecutionCoordinator {
     /// Waits count from the moment the gate closed; another reason does not restart them.
     pub(super) fn update_gate(&mut self, now: Timestamp) {
         self.gate = match (self.gate, self.reason()) {
-            (_, None) => Gate::Open,
-            (Gate::Open, Some(_)) => Gate::Closed { since: now },
-            (closed @ Gate::Closed { .. }, Some(_)) => closed,
+            // What closes and opens at the same moment was never closed.
+            (Gate::Closed { since, open_before: Some(before) }, None) if since == now => {
+                Gate::Open { since: before }
+            }
+            (Gate::Closed { .. }, None) => Gate::Open { since: now },
+            (Gate::Open { since }, Some(_)) => {
+                Gate::Closed { since: now, open_before: Some(since) }
+            }
+            (same @ Gate::Open { .. }, None) | (same @ Gate::Closed { .. }, Some(_)) => same,
         };
     }
 
@@ -42,12 +49,29 @@ impl ExecutionCoordinator {
         if self.is_stopping() {
             return;
         }
-        if self.gate == Gate::Open {
+        if self.is_open() {
             for call in self.scheduler.unaccepted() {
                 self.accept_job(now, call);
             }
         }
-        while self.send_cancel(now) || self.serve_next(now) {}
+        while self.take_turn(now) {}
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        matches!(self.gate, Gate::Open { .. })
+    }
+
+    /// A cancel that Unity is owed goes before everything else, because its job is not wanted any more; but not twice
+    /// in a row while something else can go.
+    fn take_turn(&mut self, now: Timestamp) -> bool {
+        if self.send_direct_cancel() {
+            return true;
+        }
+        if self.cancel_had_its_turn {
+            self.serve_next(now) || self.send_cancel(now)
+        } else {
+            self.send_cancel(now) || self.serve_next(now)
+        }
     }
 
     /// A `run_tests` whose Editor is ready becomes a job, without waiting for the lane.
@@ -77,8 +101,7 @@ impl ExecutionCoordinator {
         self.jobs.add_waiter(job, Waiter { call, for_end: self.started_job(call) });
     }
 
-    /// A cancel that Unity is owed goes before everything else, because its job is not wanted any more. It
-    /// needs a session, not a ready Editor.
+    /// A cancel needs a session, not a ready Editor.
     fn send_cancel(&mut self, now: Timestamp) -> bool {
         let (Some(on), Lane::Free) = (self.link.session(), self.scheduler.lane()) else {
             return false;
@@ -88,14 +111,27 @@ impl ExecutionCoordinator {
             return false;
         };
         let request_id = self.ids.request();
-        let frame = ToUnity::Cancel(Cancel {
-            request_id: request_id.clone(),
-            target_request_id: None,
-            target_job_id: Some(target),
-        });
+        let frame = target.cancel(request_id.clone());
         let timeout = self.limits.status_timeout;
         let trip = Trip { request_id, on, tool_name: "cancel_job", sent_at: now, timeout };
         self.start_trip(on, frame, trip, Purpose::Cancel { job });
+        true
+    }
+
+    /// Unity's acceptance of a job was lost with the session that it came on. A cancel of the job cannot wait for the
+    /// lane, because the submission holds it: it goes out beside the lane and names the submission.
+    fn send_direct_cancel(&mut self) -> bool {
+        let Some(on) = self.link.session() else { return false };
+        let Lane::Taken { trip, purpose: Purpose::Submit { job } } = self.scheduler.lane() else {
+            return false;
+        };
+        let (job, target) = (*job, Target::Submission(trip.request_id.clone()));
+        if trip.on == on || !self.cancels.take(job) {
+            return false;
+        }
+        let request_id = self.ids.request();
+        self.cancels.set_direct(request_id.clone(), job);
+        self.send(on, target.cancel(request_id));
         true
     }
 
@@ -103,7 +139,7 @@ impl ExecutionCoordinator {
     fn serve_next(&mut self, now: Timestamp) -> bool {
         let lane_free = matches!(self.scheduler.lane(), Lane::Free);
         match self.link.session() {
-            Some(on) if lane_free && self.gate == Gate::Open => match self.scheduler.pop_any() {
+            Some(on) if lane_free && self.is_open() => match self.scheduler.pop_any() {
                 Some(Head::Control(call)) => self.serve_control(now, call, Some(on)),
                 Some(Head::Unity(Item::Call(call))) => self.start_call(now, on, call),
                 Some(Head::Unity(Item::Job(job))) => self.start_job(now, on, job),
@@ -177,6 +213,7 @@ impl ExecutionCoordinator {
 
     /// The one line between `not_executed` and `unknown`: behind it, bytes may be with Unity.
     fn start_trip(&mut self, on: ConnectionId, frame: ToUnity, trip: Trip, purpose: Purpose) {
+        self.cancel_had_its_turn = matches!(purpose, Purpose::Cancel { .. });
         self.scheduler.take_lane(trip, purpose);
         self.send(on, frame);
     }
@@ -189,7 +226,7 @@ impl ExecutionCoordinator {
         let (request, wait_until) = (call.asked.request.clone(), call.wait_until());
         let (request_id, timeout) = (call.request_id.clone(), call.asked.timeout);
         let Some(Work::Control { known }) = self.scheduler.take_work(id) else {
-            debug_assert!(false, "only control calls are in the control line");
+            debug_assert!(false, "only questions about jobs are in the control line");
             return;
         };
         match request {
@@ -209,27 +246,24 @@ impl ExecutionCoordinator {
                     None => self.reply_about(id, job),
                 },
             },
-            Request::CancelJob { job_id } => {
-                let outcome = self.cancel_job(now, &job_id);
-                self.reply(id, outcome);
-            }
-            Request::EditorState | Request::Execute { .. } | Request::RunJob { .. } => {
-                debug_assert!(false, "only control calls are in the control line");
+            Request::EditorState
+            | Request::CancelJob { .. }
+            | Request::Execute { .. }
+            | Request::RunJob { .. } => {
+                debug_assert!(false, "only questions about jobs are in the control line");
             }
         }
     }
 
-    fn cancel_job(&mut self, now: Timestamp, job_id: &str) -> Outcome {
-        if job_id.starts_with("req-") {
-            return Err(Failure::cancel_not_supported());
+    /// Answers the oldest question about a job from what is known.
+    pub(super) fn on_status_wait_over(&mut self, now: Timestamp) {
+        if let Some(call) = self.scheduler.pop_control() {
+            self.serve_control(now, call, None);
         }
-        let job = self.find_job(job_id)?;
-        let status = self.cancel(now, job).ok_or_else(Failure::no_such_job)?;
-        Ok(Answer::Cancel { job, status })
     }
 
     /// The job that is kept under this id.
-    fn find_job(&self, job_id: &str) -> Result<JobId, Failure> {
+    pub(super) fn find_job(&self, job_id: &str) -> Result<JobId, Failure> {
         let job = self.ids.parse_job(job_id).filter(|job| self.jobs.get(*job).is_some());
         job.ok_or_else(Failure::no_such_job)
     }

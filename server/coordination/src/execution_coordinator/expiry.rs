@@ -31,6 +31,9 @@ impl ExecutionCoordinator {
             self.scheduler.trip_deadline(),
             self.editor.deadline(),
             self.link.window_deadline(self.limit_now(self.limits.reconnect_wait)),
+            self.link.jobs_deadline(self.limits.compile_grace),
+            self.queue_wait_deadline(),
+            self.scheduler.status_wait_deadline(self.limits.status_wait),
             self.stuck_deadline(),
             self.link.hello_deadline(&self.limits),
             self.link.probe_deadline(),
@@ -70,6 +73,9 @@ impl ExecutionCoordinator {
             Why::CompileForgotten => self.editor.forget(),
             Why::TripTimeout => self.on_trip_timeout(now),
             Why::WindowCloses => self.on_window_closed(now),
+            Why::JobsLost => self.on_jobs_lost(now),
+            Why::QueueWaitOver => self.on_queue_wait_over(now),
+            Why::StatusWaitOver => self.on_status_wait_over(now),
             Why::JobDue(job) => self.on_job_due(now, job),
             Why::ParkOver(call) => self.on_park_over(call),
             Why::ProgressDue(call) => self.report_progress(now, call),
@@ -94,7 +100,7 @@ impl ExecutionCoordinator {
 
     /// Since when the first in line has waited: the others came later and give up later.
     fn waiting_since(&self) -> Option<Timestamp> {
-        let Gate::Closed { since } = self.gate else { return None };
+        let Gate::Closed { since, .. } = self.gate else { return None };
         self.scheduler.first_waiting().map(|first| first.arrived.max(since))
     }
 
@@ -134,23 +140,42 @@ impl ExecutionCoordinator {
     // Waiting for Unity's answer.
 
     fn on_trip_timeout(&mut self, now: Timestamp) {
-        let Lane::Taken { trip, purpose } = self.scheduler.lane() else { return };
-        let (trip, purpose) = (trip.clone(), *purpose);
+        let Lane::Taken { trip, .. } = self.scheduler.lane() else { return };
         let failure = Failure::request_timeout(trip.timeout);
-        self.scheduler.keep_lane();
-        self.fail_trip(now, trip, purpose, failure);
+        self.give_up_call(now, failure);
     }
 
+    /// The call that Unity had when it went waits no longer. Jobs do: they hold no lane.
     fn on_window_closed(&mut self, now: Timestamp) {
         let Some(lost_at) = self.link.close_window() else { return };
+        self.give_up_trip(now, Failure::reconnect_timeout(now.since(lost_at)));
+    }
+
+    fn on_jobs_lost(&mut self, now: Timestamp) {
+        let Some(lost_at) = self.link.close_jobs_window() else { return };
         let failure = Failure::reconnect_timeout(now.since(lost_at));
-        self.give_up_trip(now, failure.clone());
         for job in self.jobs.running() {
             let owed = self.jobs.unity_id(job).filter(|_| self.cancels.owes(job)).cloned();
             self.fail_job(now, job, failure.clone());
             if let Some(unity_id) = owed {
                 self.cancel_in_unity(unity_id); // Promised to its caller, and still owed.
             }
+        }
+    }
+
+    // Waiting behind others.
+
+    /// Only while the Editor is ready: `wait_deadline` has the limits of the other times.
+    fn queue_wait_deadline(&self) -> Option<Deadline> {
+        let Gate::Open { since } = self.gate else { return None };
+        let (_, arrived) = self.scheduler.first_queued_call()?;
+        let at = arrived.max(since) + self.limits.queue_wait_max;
+        Some(Deadline { at, why: Why::QueueWaitOver })
+    }
+
+    fn on_queue_wait_over(&mut self, now: Timestamp) {
+        if let Some((call, arrived)) = self.scheduler.first_queued_call() {
+            self.reply(call, Err(Failure::busy(now.since(arrived))));
         }
     }
 

@@ -2,7 +2,7 @@
 
 use protocol::{Cancel as WireCancel, ErrorBody, JobState, JobStatus, UnityJobId};
 
-use super::{ExecutionCoordinator, Gate};
+use super::ExecutionCoordinator;
 use crate::cancel_manager::Intent;
 use crate::event::{CancelAnswer, Note};
 use crate::failure::{ErrorCode, Failure};
@@ -69,6 +69,7 @@ impl ExecutionCoordinator {
         let timeout = self.jobs.get(job).map(|job| job.asked.timeout).unwrap_or_default();
         let under_way = self.jobs.cancel_is_under_way(job);
         let is_left = self.cancels.must_follow_timeout(job, under_way);
+        let is_left = is_left && self.jobs.can_be_cancelled(job);
         let unity_id = self.jobs.unity_id(job).filter(|_| is_left).cloned();
         self.end_timed_out(now, job, Failure::request_timeout(timeout));
         if let Some(unity_id) = unity_id {
@@ -111,7 +112,7 @@ impl ExecutionCoordinator {
     }
 
     pub(super) fn on_job_due(&mut self, now: Timestamp, job: JobId) {
-        let can_ask = self.gate == Gate::Open;
+        let can_ask = self.is_open();
         match self.jobs.on_due(now, job, can_ask, &self.limits) {
             Due::Nothing => {}
             Due::Ask => self.poll_soon(job),
@@ -123,7 +124,8 @@ impl ExecutionCoordinator {
 
     /// `None` if there is no such job.
     pub(super) fn cancel(&mut self, now: Timestamp, job: JobId) -> Option<CancelAnswer> {
-        let under_way = self.jobs.cancel_is_under_way(job);
+        // Unity is told only of what it can cancel; the agent gets the same answer.
+        let under_way = self.jobs.cancel_is_under_way(job) || !self.jobs.can_be_cancelled(job);
         let answer = self.cancels.on_request(job, self.jobs.state(job)?, under_way);
         match answer {
             CancelAnswer::Cancelled => self.withdraw_job(now, job),
@@ -165,6 +167,10 @@ impl ExecutionCoordinator {
 
     /// A cancel that was not sent is owed again, even if its job has ended in the meantime.
     pub(super) fn return_cancel(&mut self, frame: WireCancel) {
+        self.cancel_had_its_turn = false;
+        if let Some(submission) = frame.target_request_id {
+            self.cancels.want(Intent::Submission(submission));
+        }
         let Some(target) = frame.target_job_id else { return };
         match self.jobs.with_unity_id(&target) {
             Some(job) => {

@@ -5,7 +5,7 @@ use protocol::{
     Problem, RequestId, ServerHello, ToUnity,
 };
 
-use super::ExecutionCoordinator;
+use super::{ExecutionCoordinator, Refused, answers};
 use crate::editor_state_tracker::Observed;
 use crate::event::{CloseCode, ClosedBy, Note, SessionEnd};
 use crate::failure::{ErrorCode, Failure};
@@ -13,6 +13,7 @@ use crate::ids::ConnectionId;
 use crate::reconnect_controller::Verdict;
 use crate::request_scheduler::{Lane, Purpose};
 use crate::stores::connection::{Claim, Socket};
+use crate::stores::queue::Item;
 use crate::stores::version::Memory;
 use crate::time::Timestamp;
 use crate::tool_answers;
@@ -76,6 +77,12 @@ impl ExecutionCoordinator {
             (Some(Socket::Contender(_)), Ok(FromUnity::Capability(offered))) => {
                 self.link.on_contender_tools(on, offered.tools);
             }
+            // It may have come back with the answer that the lane waits for.
+            (Some(Socket::Contender(_)), Ok(message))
+                if answers::answered_by(&message).is_some_and(|id| self.scheduler.holds(id)) =>
+            {
+                self.link.on_contender_answer(on, message);
+            }
             (Some(Socket::Contender(_) | Socket::Closing) | None, _) => {
                 self.note(Note::FrameIgnored { on });
             }
@@ -85,8 +92,8 @@ impl ExecutionCoordinator {
     // Hello.
 
     fn on_hello(&mut self, now: Timestamp, on: ConnectionId, hello: PluginHello) {
-        let verdict = self.link.judge(&hello);
-        let claim = Claim { hello, seq: 0, tools: None };
+        let verdict = self.judge(now, &hello);
+        let claim = Claim { hello, seq: 0, tools: None, answer: None };
         match verdict {
             Verdict::Adopt => self.adopt(now, on, claim),
             Verdict::Replace { old } => {
@@ -107,8 +114,28 @@ impl ExecutionCoordinator {
                 self.close(old, CloseCode::Normal, "replaced by a newer connection");
                 self.link.contest(on, claim, until);
             }
-            Verdict::Refuse => self.refuse(on, ALREADY_ACTIVE),
+            Verdict::Refuse | Verdict::OtherProject => self.refuse_editor(now, on, verdict, claim),
         }
+    }
+
+    fn judge(&self, now: Timestamp, hello: &PluginHello) -> Verdict {
+        self.link.judge(hello, self.editor.is_busy(now), &self.projects)
+    }
+
+    /// An Editor is turned away. Agents see for a while that one of another project was there.
+    fn refuse_editor(&mut self, now: Timestamp, on: ConnectionId, verdict: Verdict, claim: Claim) {
+        let project_path = claim.hello.project_path.as_deref().map(tool_answers::name);
+        let (reason, problem) = match (verdict, &self.projects.own, &project_path) {
+            (Verdict::OtherProject, Some(own), Some(named)) => (
+                "other_project",
+                format!("this server is for the project {own}, and this Editor has {named} open"),
+            ),
+            (_, _, _) => ("already_active", ALREADY_ACTIVE.to_owned()),
+        };
+        if let Some(project_path) = project_path {
+            self.refused = Some(Refused { reason, project_path, at: now });
+        }
+        self.refuse(on, &problem);
     }
 
     pub(super) fn ping(&mut self, now: Timestamp, on: ConnectionId) {
@@ -117,13 +144,21 @@ impl ExecutionCoordinator {
     }
 
     fn adopt_contender(&mut self, now: Timestamp, contender: Option<(ConnectionId, Claim)>) {
-        if let Some((on, claim)) = contender {
-            self.adopt(now, on, claim);
+        let Some((on, claim)) = contender else { return };
+        match self.judge(now, &claim.hello) {
+            // The Editor has left with an announced reload: its place is kept for it.
+            verdict @ (Verdict::Refuse | Verdict::OtherProject) => {
+                self.refuse_editor(now, on, verdict, claim);
+            }
+            Verdict::Adopt
+            | Verdict::Replace { .. }
+            | Verdict::Contest { .. }
+            | Verdict::ReplaceContender { .. } => self.adopt(now, on, claim),
         }
     }
 
     fn adopt(&mut self, now: Timestamp, on: ConnectionId, claim: Claim) {
-        let adopted = self.link.adopt(now, on, claim, &self.limits);
+        let adopted = self.link.adopt(now, on, claim, &self.limits, &self.projects);
         self.editor.on_hello(now, adopted.state, adopted.seq);
         self.note(Note::SessionBegan { on, plugin_version: adopted.plugin_version.clone() });
         if adopted.plugin_version != self.server_version {
@@ -135,27 +170,67 @@ impl ExecutionCoordinator {
         self.send(on, ToUnity::Hello(ServerHello { server_version, max_message_bytes }));
         let tools = TOOLS.iter().map(Tool::metadata).collect();
         self.send(on, ToUnity::Capability(Capability { tools }));
-        self.resume(now, adopted.memory);
+        self.resume_lane(now, on, adopted.memory, adopted.running);
+        self.resume_jobs(now, adopted.memory);
+        if let Some(answer) = adopted.answer {
+            self.on_message(now, answer);
+        }
     }
 
-    /// What Unity was sent before goes on, ends, or is asked about.
-    fn resume(&mut self, now: Timestamp, memory: Memory) {
-        if self.scheduler.kept().is_some() {
-            self.scheduler.free_lane(); // Its caller has an answer; a new session starts clean.
+    /// What Unity was sent before goes on or ends. A session starts clean, unless it says that it is still at work.
+    fn resume_lane(
+        &mut self,
+        now: Timestamp,
+        on: ConnectionId,
+        memory: Memory,
+        running: Option<RequestId>,
+    ) {
+        let still_runs = running.is_some_and(|id| self.scheduler.holds(&id));
+        if still_runs {
+            self.scheduler.move_lane_to(on);
+        } else if self.scheduler.kept().is_some() {
+            self.scheduler.free_lane(); // Its caller has an answer.
         }
-        if memory != Memory::Same {
-            self.give_up_trip(now, Failure::memory_gone());
+        match memory {
+            Memory::Same => {}
+            Memory::Reloaded | Memory::AnotherEditor { .. } if still_runs => {
+                self.give_up_call(now, Failure::memory_gone());
+            }
+            Memory::Reloaded | Memory::AnotherEditor { .. } => {
+                self.give_up_trip(now, Failure::memory_gone());
+            }
         }
-        if memory == Memory::AnotherEditor {
-            self.cancels.forget_orphans();
-        }
-        for job in self.jobs.running() {
-            match memory {
-                // It is not asked: a job of its own may have the same name.
-                Memory::AnotherEditor => {
+    }
+
+    fn resume_jobs(&mut self, now: Timestamp, memory: Memory) {
+        match memory {
+            Memory::Same | Memory::Reloaded => {
+                for job in self.jobs.running() {
+                    self.poll_soon(job);
+                }
+            }
+            Memory::AnotherEditor { same_project } => {
+                self.cancels.forget_orphans();
+                for job in self.jobs.running() {
+                    // It is not asked: a job of its own may have the same name.
                     self.fail_job(now, job, Failure::job_of_another_editor());
                 }
-                Memory::Same | Memory::Reloaded => self.poll_soon(job),
+                if !same_project {
+                    self.turn_away_waiting(now);
+                }
+            }
+        }
+    }
+
+    /// A call never moves to another project.
+    fn turn_away_waiting(&mut self, now: Timestamp) {
+        for place in self.scheduler.places() {
+            match place.item {
+                Item::Call(call) => self.reply(call, Err(Failure::another_editor())),
+                Item::Job(job) => {
+                    self.scheduler.withdraw_job(place.ticket);
+                    self.fail_job(now, job, Failure::another_editor());
+                }
             }
         }
     }
@@ -235,24 +310,18 @@ impl ExecutionCoordinator {
                 let observed = self.editor.on_pong(now, &pong);
                 self.on_observed(now, observed, pong.seq);
             }
-            FromUnity::Result(ref result) => {
-                self.on_answer(now, result.request_id.clone(), Ok(message));
-            }
-            FromUnity::SubmitJobResult(ref result) => {
-                self.on_answer(now, result.request_id.clone(), Ok(message));
-            }
-            FromUnity::JobStatus(ref status) => {
-                self.on_answer(now, status.request_id.clone(), Ok(message));
-            }
-            FromUnity::CancelResult(ref result) => {
-                self.on_answer(now, result.request_id.clone(), Ok(message));
-            }
-            FromUnity::Error(ErrorMessage { request_id: Some(ref id), .. }) => {
-                self.on_answer(now, id.clone(), Ok(message));
-            }
             FromUnity::Error(ErrorMessage { request_id: None, error }) => {
                 let ErrorBody { code, message, .. } = tool_answers::error(error);
                 self.note(Note::PluginError { code, message });
+            }
+            FromUnity::Result(_)
+            | FromUnity::SubmitJobResult(_)
+            | FromUnity::JobStatus(_)
+            | FromUnity::CancelResult(_)
+            | FromUnity::Error(_) => {
+                if let Some(id) = answers::answered_by(&message).cloned() {
+                    self.on_answer(now, id, Ok(message));
+                }
             }
         }
     }
@@ -338,6 +407,7 @@ impl ExecutionCoordinator {
 
     /// A socket that does not become a session gets the reason and is closed.
     pub(super) fn refuse(&mut self, on: ConnectionId, problem: &str) {
+        self.note(Note::Refused { on, problem: problem.to_owned() });
         self.send_error(on, None, ErrorCode::InvalidRequest, problem.to_owned());
         self.close(on, CloseCode::Policy, "no session");
     }

@@ -95,6 +95,18 @@ impl Failure {
         Self { overdue: Some(overdue), ..Self::new(ErrorCode::EditorNotReady, what, advice) }
     }
 
+    pub(crate) fn another_editor() -> Self {
+        let what = "Another Unity Editor took the place of the one that the call waited for, so the call did not run";
+        let advice = own("call again if it is meant for the Editor that is connected now");
+        Self::new(ErrorCode::EditorNotReady, what, advice)
+    }
+
+    pub(crate) fn busy(wait: Duration) -> Self {
+        let what =
+            format!("Unity was busy with other calls for {}, so the call did not run", words(wait));
+        Self::new(ErrorCode::EditorNotReady, what, own("call again when they have finished"))
+    }
+
     pub(crate) fn compile_timeout(doing: &str, wait: Duration) -> Self {
         let what =
             format!("Unity was still {doing} after {}, so the call did not run", words(wait));

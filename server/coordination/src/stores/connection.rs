@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use protocol::{OfferedTool, PluginHello};
+use protocol::{FromUnity, OfferedTool, PluginHello};
 
 use crate::heartbeat::Heartbeat;
 use crate::ids::ConnectionId;
@@ -28,6 +28,8 @@ pub(crate) struct Claim {
     /// Of its last status.
     pub(crate) seq: u64,
     pub(crate) tools: Option<Vec<OfferedTool>>,
+    /// The answer to the request in the lane, if it has sent that.
+    pub(crate) answer: Option<FromUnity>,
 }
 
 #[derive(Debug)]
@@ -48,8 +50,17 @@ pub(crate) struct Session {
 #[derive(Debug, Default)]
 pub(crate) struct ConnectionStore {
     sockets: BTreeMap<ConnectionId, Socket>,
-    /// Since when the Editor is away, as long as what it was sent is held for it.
-    lost_since: Option<Timestamp>,
+    loss: Option<Loss>,
+}
+
+/// The Editor is away, and something is held for it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Loss {
+    pub(crate) since: Timestamp,
+    /// The call that it had is held.
+    pub(crate) holds_call: bool,
+    /// Its running jobs are held.
+    pub(crate) holds_jobs: bool,
 }
 
 impl ConnectionStore {
@@ -126,11 +137,11 @@ impl ConnectionStore {
         self.sockets.is_empty()
     }
 
-    pub(crate) fn lost_since(&self) -> Option<Timestamp> {
-        self.lost_since
+    pub(crate) fn loss(&self) -> Option<Loss> {
+        self.loss
     }
 
-    pub(crate) fn set_lost_since(&mut self, since: Option<Timestamp>) {
-        self.lost_since = since;
+    pub(crate) fn set_loss(&mut self, loss: Option<Loss>) {
+        self.loss = loss;
     }
 }

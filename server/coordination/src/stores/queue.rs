@@ -86,6 +86,14 @@ impl QueueStore {
         self.unity.front().copied()
     }
 
+    pub(crate) fn first_control(&self) -> Option<CallId> {
+        self.control.front().map(|(_, call)| *call)
+    }
+
+    pub(crate) fn places(&self) -> Vec<Place> {
+        self.unity.iter().copied().collect()
+    }
+
     pub(crate) fn unity_items(&self) -> impl Iterator<Item = Item> {
         self.unity.iter().map(|place| place.item)
     }

@@ -23,7 +23,7 @@ fn a_queued_job_is_cancelled_and_never_sent() {
 }
 
 #[test]
-fn the_cancel_of_a_running_job_waits_for_its_turn_in_the_lane_and_not_for_unity() {
+fn the_cancel_of_a_running_job_is_answered_at_once_and_sent_in_its_turn() {
     check(
         r#"
         0 ready 1
@@ -36,14 +36,14 @@ fn the_cancel_of_a_running_job_waits_for_its_turn_in_the_lane_and_not_for_unity(
         -> 3 unity 1 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
         4 call 3 read_console
         5 call 4 cancel_job {"job_id":"job-t-1"}
+        -> 5 call 4 ok job-t-1 CancelRequested
         6 console 1 req-t-2
         -> 6 call 2 ok {"count":0,"entries":[],"truncated":false}
-        -> 6 unity 1 execute req-t-3 read_console {"max_entries":200,"stack_traces":true} timeout=10000
-        7 console 1 req-t-3
-        -> 7 call 3 ok {"count":0,"entries":[],"truncated":false}
-        -> 7 call 4 ok job-t-1 CancelRequested
-        -> 7 unity 1 cancel req-t-5 u1
-        8 unity 1 cancel_result {"request_id":"req-t-5","status":"cancel_requested"}
+        -> 6 unity 1 cancel req-t-5 u1
+        7 unity 1 cancel_result {"request_id":"req-t-5","status":"cancel_requested"}
+        -> 7 unity 1 execute req-t-3 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        8 console 1 req-t-3
+        -> 8 call 3 ok {"count":0,"entries":[],"truncated":false}
         -> 8 unity 1 get_job_status req-t-6 u1
         9 unity 1 job_status {"request_id":"req-t-6","job_id":"u1","state":"cancelled"}
         -> 9 note JobChanged { job: job-t-1, state: Cancelled }
@@ -63,8 +63,8 @@ fn a_job_that_is_being_submitted_is_running_and_its_cancel_follows_the_acceptanc
         -> 1 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
         -> 1 note JobChanged { job: job-t-1, state: Running }
         2 call 2 cancel_job {"job_id":"job-t-1"}
+        -> 2 call 2 ok job-t-1 CancelRequested
         3 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
-        -> 3 call 2 ok job-t-1 CancelRequested
         -> 3 unity 1 cancel req-t-3 u1
     "#,
     );
@@ -84,9 +84,9 @@ fn a_running_job_that_unity_cancels_at_once_is_cancelled() {
         -> 3 call 2 ok job-t-1 CancelRequested
         -> 3 unity 1 cancel req-t-3 u1
         4 call 3 cancel_job {"job_id":"job-t-1"}
+        -> 4 call 3 ok job-t-1 CancelRequested
         5 unity 1 cancel_result {"request_id":"req-t-3","status":"cancelled"}
         -> 5 note JobChanged { job: job-t-1, state: Cancelled }
-        -> 5 call 3 ok job-t-1 Rejected
         6 call 4 get_job_status {"job_id":"job-t-1"}
         -> 6 call 4 ok job-t-1 Cancelled cancel=requested
         7 call 5 cancel_job {"job_id":"job-t-1"}
@@ -140,11 +140,11 @@ fn a_cancel_shows_as_requested_until_unity_has_spoken() {
         -> 3 call 2 ok job-t-1 CancelRequested
         -> 3 unity 1 cancel req-t-3 u1
         4 call 3 get_job_status {"job_id":"job-t-1"}
+        -> 1004 call 3 ok job-t-1 Running cancel=requested
         -> 5003 note QuestionUnanswered { request_id: RequestId("req-t-3") }
-        -> 5003 unity 1 get_job_status req-t-4 u1
+        -> 5003 unity 1 get_job_status req-t-5 u1
         5004 tick
-        5005 unity 1 job_status {"request_id":"req-t-4","job_id":"u1","state":"running"}
-        -> 5005 call 3 ok job-t-1 Running cancel=requested
+        5005 unity 1 job_status {"request_id":"req-t-5","job_id":"u1","state":"running"}
     "#,
     );
 }
@@ -333,9 +333,9 @@ fn a_cancel_that_is_kept_outlives_the_window_of_its_job() {
         -> 100 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         200 call 2 cancel_job {"job_id":"job-t-1"}
         -> 200 call 2 ok job-t-1 CancelRequested
-        -> 2600 note JobChanged { job: job-t-1, state: Failed }
-        3000 ready 2
-        -> 3000 unity 2 cancel req-t-3 u1
+        -> 60100 note JobChanged { job: job-t-1, state: Failed }
+        60200 ready 2
+        -> 60200 unity 2 cancel req-t-3 u1
     "#,
     );
 }
@@ -366,6 +366,187 @@ fn a_cancel_that_came_back_unsent_still_belongs_to_its_job() {
         -> 8 unity 2 get_job_status req-t-6 u1
         9 unity 2 job_status {"request_id":"req-t-6","job_id":"u1","state":"running"}
         -> 9 call 3 ok job-t-1 Running cancel=rejected(ERR_CANCEL_REJECTED unknown final none)
+    "#,
+    );
+}
+
+#[test]
+fn a_cancel_of_a_running_job_is_answered_at_once_though_the_lane_is_taken() {
+    check(
+        r#"
+        0 ready 1
+        0 call 1 run_tests
+        -> 0 call 1 ok accepted job-t-1 Queued
+        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
+        -> 0 note JobChanged { job: job-t-1, state: Running }
+        1 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
+        2 call 2 read_console
+        -> 2 unity 1 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        3 call 3 cancel_job {"job_id":"job-t-1"}
+        -> 3 call 3 ok job-t-1 CancelRequested
+        4 call 4 cancel_job {"job_id":"job-t-9"}
+        -> 4 call 4 ERR_JOB_NOT_FOUND not_executed final fix_the_call
+        5 call 5 cancel_job {"job_id":"req-t-1"}
+        -> 5 call 5 ERR_CANCEL_NOT_SUPPORTED not_executed final fix_the_call
+        6 console 1 req-t-2
+        -> 6 call 2 ok {"count":0,"entries":[],"truncated":false}
+        -> 6 unity 1 cancel req-t-6 u1
+    "#,
+    );
+}
+
+#[test]
+fn a_cancel_names_the_submission_if_its_acceptance_was_lost_with_the_session() {
+    check(
+        r#"
+        0 ready 1 {"plugin_session_id":"s"}
+        0 call 1 run_tests
+        -> 0 call 1 ok accepted job-t-1 Queued
+        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
+        -> 0 note JobChanged { job: job-t-1, state: Running }
+        1 close 1
+        -> 1 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
+        2 call 2 cancel_job {"job_id":"job-t-1"}
+        -> 2 call 2 ok job-t-1 CancelRequested
+        3 ready 2 {"plugin_session_id":"s"}
+        -> 3 unity 2 cancel req-t-3 submission req-t-1
+        4 unity 2 cancel_result {"request_id":"req-t-3","status":"cancel_requested"}
+        5 unity 2 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
+        6 call 3 get_job_status {"job_id":"job-t-1"}
+        -> 6 unity 2 get_job_status req-t-4 u1
+    "#,
+    );
+}
+
+#[test]
+fn a_submission_that_unity_cancels_by_its_name_frees_the_lane() {
+    check(
+        r#"
+        0 ready 1 {"plugin_session_id":"s"}
+        0 call 1 run_tests {"wait_ms":20000}
+        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
+        -> 0 note JobChanged { job: job-t-1, state: Running }
+        1 close 1
+        -> 1 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
+        2 cancel 1
+        -> 2 note CallCancelled { call: CallId(1) }
+        3 ready 2 {"plugin_session_id":"s"}
+        -> 3 unity 2 cancel req-t-2 submission req-t-1
+        4 unity 2 cancel_result {"request_id":"req-t-2","status":"cancelled"}
+        -> 4 note JobChanged { job: job-t-1, state: Cancelled }
+        5 call 2 read_console
+        -> 5 unity 2 execute req-t-3 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+    "#,
+    );
+}
+
+#[test]
+fn a_submission_that_unity_does_not_know_is_a_failed_job() {
+    check(
+        r#"
+        0 ready 1 {"plugin_session_id":"s"}
+        0 call 1 run_tests {"wait_ms":20000}
+        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
+        -> 0 note JobChanged { job: job-t-1, state: Running }
+        1 close 1
+        -> 1 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
+        2 call 2 cancel_job {"job_id":"job-t-1"}
+        -> 2 call 2 ok job-t-1 CancelRequested
+        3 ready 2 {"plugin_session_id":"s"}
+        -> 3 unity 2 cancel req-t-3 submission req-t-1
+        4 unity 2 error {"request_id":"req-t-3","error":{"code":"ERR_JOB_NOT_FOUND","message":"m"}}
+        -> 4 note JobChanged { job: job-t-1, state: Failed }
+        -> 4 call 1 ok job-t-1 Failed error=(ERR_JOB_NOT_FOUND unknown final inspect_then_retry unity=ERR_JOB_NOT_FOUND) cancel=requested
+        5 call 3 read_console
+        -> 5 unity 2 execute req-t-4 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+    "#,
+    );
+}
+
+#[test]
+fn a_refused_or_odd_answer_to_a_cancel_of_a_submission_changes_nothing_else() {
+    check(
+        r#"
+        0 ready 1 {"plugin_session_id":"s"}
+        0 call 1 run_tests
+        -> 0 call 1 ok accepted job-t-1 Queued
+        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
+        -> 0 note JobChanged { job: job-t-1, state: Running }
+        1 close 1
+        -> 1 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
+        2 call 2 cancel_job {"job_id":"job-t-1"}
+        -> 2 call 2 ok job-t-1 CancelRequested
+        3 ready 2 {"plugin_session_id":"s"}
+        -> 3 unity 2 cancel req-t-3 submission req-t-1
+        4 unity 2 cancel_result {"request_id":"req-t-3","status":"rejected"}
+        5 call 3 cancel_job {"job_id":"job-t-1"}
+        -> 5 call 3 ok job-t-1 CancelRequested
+        -> 5 unity 2 cancel req-t-5 submission req-t-1
+        6 unity 2 error {"request_id":"req-t-5","error":{"code":"X","message":"m"}}
+        7 call 4 cancel_job {"job_id":"job-t-1"}
+        -> 7 call 4 ok job-t-1 CancelRequested
+        -> 7 unity 2 cancel req-t-7 submission req-t-1
+        8 console 2 req-t-7
+        -> 8 note BadAnswer { request_id: RequestId("req-t-7"), problem: "result does not answer cancel_job" }
+        9 call 5 cancel_job {"job_id":"job-t-1"}
+        -> 9 call 5 ok job-t-1 CancelRequested
+        -> 9 unity 2 cancel req-t-9 submission req-t-1
+        10 unity 2 cancel_result {"request_id":"req-t-9","status":"eh"}
+        -> 10 note BadFrame { on: ConnectionId(2), problem: "the message has a bad field: cancel_result: unknown variant `eh`, expected one of `cancelled`, `cancel_requested`, `rejected`" }
+        -> 10 unity 2 error about req-t-9 ERR_INVALID_REQUEST: the message has a bad field: cancel_result: unknown variant `eh`, expected one of `cancelled`, `cancel_requested`, `rejected`
+        11 close 2
+        -> 11 note SessionEnded { on: ConnectionId(2), why: SocketClosed }
+        12 call 6 cancel_job {"job_id":"job-t-1"}
+        -> 12 call 6 ok job-t-1 CancelRequested
+        13 ready 3 {"plugin_session_id":"s"}
+        -> 13 unity 3 cancel req-t-11 submission req-t-1
+    "#,
+    );
+}
+
+#[test]
+fn a_promised_cancel_follows_a_submission_that_was_given_up() {
+    check(
+        r#"
+        0 ready 1 {"plugin_session_id":"s"}
+        0 call 1 run_tests
+        -> 0 call 1 ok accepted job-t-1 Queued
+        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
+        -> 0 note JobChanged { job: job-t-1, state: Running }
+        1 call 2 cancel_job {"job_id":"job-t-1"}
+        -> 1 call 2 ok job-t-1 CancelRequested
+        2 close 1
+        -> 2 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
+        2502 wait
+        -> 2502 note JobChanged { job: job-t-1, state: Failed }
+        3000 ready 2 {"plugin_session_id":"s"}
+        -> 3000 unity 2 cancel req-t-3 submission req-t-1
+        3001 unity 2 cancel_result {"request_id":"req-t-3","status":"cancel_requested"}
+    "#,
+    );
+}
+
+#[test]
+fn a_cancel_that_names_a_submission_and_was_not_sent_is_owed_again() {
+    check(
+        r#"
+        0 ready 1 {"plugin_session_id":"s"}
+        0 call 1 run_tests
+        -> 0 call 1 ok accepted job-t-1 Queued
+        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
+        -> 0 note JobChanged { job: job-t-1, state: Running }
+        1 close 1
+        -> 1 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
+        2 call 2 cancel_job {"job_id":"job-t-1"}
+        -> 2 call 2 ok job-t-1 CancelRequested
+        3 ready 2 {"plugin_session_id":"s"}
+        -> 3 unity 2 cancel req-t-3 submission req-t-1
+        4 notsent 2
+        -> 4 note SessionEnded { on: ConnectionId(2), why: NotWritable }
+        -> 4 unity 2 close 1001 the socket does not take frames
+        5 close 2
+        6 ready 3 {"plugin_session_id":"s"}
+        -> 6 unity 3 cancel req-t-4 submission req-t-1
     "#,
     );
 }

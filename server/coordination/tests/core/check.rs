@@ -52,7 +52,7 @@ pub(crate) fn trace(script: &str) -> String {
 fn run(lines: &[&str]) -> String {
     let mut world = World::new(lines);
     for line in lines.iter().filter(|line| !line.starts_with("->")) {
-        if line.starts_with("show ") || line.starts_with("limit ") {
+        if ["show ", "limit ", "project "].iter().any(|word| line.starts_with(word)) {
             writeln!(world.text, "{line}").unwrap();
         } else {
             world.step(line);
@@ -79,6 +79,8 @@ impl World {
             let number: u64 = value.parse().unwrap();
             let wait = Duration::from_millis(number);
             match name {
+                "queue_wait_max" => limits.queue_wait_max = wait,
+                "reconnect_wait" => limits.reconnect_wait = wait,
                 "queue_max" => limits.queue_max = number as usize,
                 "jobs_kept_max" => limits.jobs_kept_max = number as usize,
                 "jobs_active_max" => limits.jobs_active_max = number as usize,
@@ -89,7 +91,11 @@ impl World {
                 other => panic!("no limit {other}"),
             }
         }
-        let mut core = ExecutionCoordinator::new(limits, Boot::new("t").unwrap(), SERVER_VERSION);
+        let project = lines.iter().find_map(|line| line.strip_prefix("project "));
+        let own = project.map(|project| project.trim_end_matches(" ignore_case").to_owned());
+        let ignore_case = project.is_some_and(|project| project.ends_with(" ignore_case"));
+        let core = ExecutionCoordinator::new(limits, Boot::new("t").unwrap(), SERVER_VERSION);
+        let mut core = core.for_project(ProjectRules { own, ignore_case });
         if !lines.iter().any(|line| line.ends_with(" bound") || line.ends_with(" held")) {
             core.handle(Timestamp::default(), Event::PortBound);
         }
@@ -307,7 +313,9 @@ fn frame_text(frame: &ToUnity) -> String {
         ),
         ToUnity::GetJobStatus(ask) => format!("get_job_status {} {}", ask.request_id, ask.job_id),
         ToUnity::Cancel(cancel) => {
-            let target = cancel.target_job_id.as_ref().map(ToString::to_string);
+            let job = cancel.target_job_id.as_ref().map(ToString::to_string);
+            let submission = cancel.target_request_id.as_ref();
+            let target = job.or(submission.map(|id| format!("submission {id}")));
             format!("cancel {} {}", cancel.request_id, target.unwrap_or_default())
         }
         ToUnity::Error(error) => {
@@ -352,6 +360,8 @@ fn answer_text(answer: &Answer) -> String {
                 running,
                 plugin_version,
                 server_version: _,
+                project,
+                refused,
             } = report.as_ref();
             let running = running.as_ref().map(|running| {
                 let overdue = if running.overdue { " overdue" } else { "" };
@@ -361,7 +371,9 @@ fn answer_text(answer: &Answer) -> String {
             format!(
                 "server={server_state:?} editor={editor_state:?} connected={connected} \
                  seq={last_editor_status_seq:?} waiting={waiting_reason:?} queue={queue_length} \
-                 running={running:?} plugin={plugin_version:?}"
+                 running={running:?} plugin={plugin_version:?}{}{}",
+                project.as_ref().map(|project| format!(" {project:?}")).unwrap_or_default(),
+                refused.as_ref().map(|refused| format!(" {refused:?}")).unwrap_or_default()
             )
         }
         Answer::Unity(result) => result.to_string(),

@@ -66,11 +66,11 @@ fn a_job_waits_out_a_remembered_reload_up_to_the_grace() {
         100 unity 1 editor_status {"state":"reloading","seq":1}
         200 close 1
         -> 200 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
-        60099 call 2 get_job_status {"job_id":"job-t-1"}
-        -> 60099 call 2 ok job-t-1 Running
-        -> 60100 note JobChanged { job: job-t-1, state: Failed }
-        60101 call 3 get_job_status {"job_id":"job-t-1"}
-        -> 60101 call 3 ok job-t-1 Failed error=(ERR_RECONNECT_TIMEOUT unknown final inspect_then_retry)
+        60199 call 2 get_job_status {"job_id":"job-t-1"}
+        -> 60199 call 2 ok job-t-1 Running
+        -> 60200 note JobChanged { job: job-t-1, state: Failed }
+        60201 call 3 get_job_status {"job_id":"job-t-1"}
+        -> 60201 call 3 ok job-t-1 Failed error=(ERR_RECONNECT_TIMEOUT unknown final inspect_then_retry)
     "#,
     );
 }
@@ -147,27 +147,6 @@ fn each_loss_opens_its_own_window() {
         6499 ready 3
         7000 console 3 req-t-1
         -> 7000 call 1 ok {"count":0,"entries":[],"truncated":false}
-    "#,
-    );
-}
-
-#[test]
-fn running_jobs_follow_the_same_window() {
-    check(
-        r#"
-        0 ready 1
-        0 call 1 run_tests
-        -> 0 call 1 ok accepted job-t-1 Queued
-        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
-        -> 0 note JobChanged { job: job-t-1, state: Running }
-        1 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
-        100 close 1
-        -> 100 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
-        2599 call 2 get_job_status {"job_id":"job-t-1"}
-        -> 2599 call 2 ok job-t-1 Running
-        2600 call 3 get_job_status {"job_id":"job-t-1"}
-        -> 2600 note JobChanged { job: job-t-1, state: Failed }
-        -> 2600 call 3 ok job-t-1 Failed error=(ERR_RECONNECT_TIMEOUT unknown final inspect_then_retry)
     "#,
     );
 }
@@ -332,8 +311,8 @@ fn control_calls_are_served_while_unity_is_away_with_a_call() {
         3 call 3 cancel_job {"job_id":"job-t-1"}
         -> 3 call 3 ok job-t-1 CancelRequested
         4 ready 2
+        -> 4 unity 2 cancel req-t-4 submission req-t-1
         5 unity 2 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
-        -> 5 unity 2 cancel req-t-4 u1
         6 unity 2 cancel_result {"request_id":"req-t-4","status":"cancelled"}
         -> 6 note JobChanged { job: job-t-1, state: Cancelled }
     "#,
@@ -376,6 +355,84 @@ fn a_plugin_that_closes_normally_announces_nothing() {
         -> 3 call 2 ok server=WaitingEditor editor=None connected=false seq=None waiting=Some(Disconnected) queue=0 running=Some("req-t-1 read_console 2ms") plugin=None
         -> 2502 call 1 ERR_RECONNECT_TIMEOUT unknown retryable retry
         2600 wait
+    "#,
+    );
+}
+
+#[test]
+fn a_running_job_is_kept_for_the_grace_after_any_loss() {
+    check(
+        r#"
+        0 ready 1 {"plugin_session_id":"s"}
+        0 call 1 run_tests
+        -> 0 call 1 ok accepted job-t-1 Queued
+        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
+        -> 0 note JobChanged { job: job-t-1, state: Running }
+        1 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
+        2 close 1
+        -> 2 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
+        60001 call 2 get_job_status {"job_id":"job-t-1"}
+        -> 60001 call 2 ok job-t-1 Running
+        -> 60002 note JobChanged { job: job-t-1, state: Failed }
+        60003 call 3 get_job_status {"job_id":"job-t-1"}
+        -> 60003 call 3 ok job-t-1 Failed error=(ERR_RECONNECT_TIMEOUT unknown final inspect_then_retry)
+    "#,
+    );
+}
+
+#[test]
+fn a_job_that_went_on_while_unity_was_away_ends_as_unity_says() {
+    check(
+        r#"
+        0 ready 1 {"plugin_session_id":"s"}
+        0 call 1 run_tests
+        -> 0 call 1 ok accepted job-t-1 Queued
+        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
+        -> 0 note JobChanged { job: job-t-1, state: Running }
+        1 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
+        2 close 1
+        -> 2 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
+        30000 ready 2 {"plugin_session_id":"s"}
+        -> 30000 unity 2 get_job_status req-t-2 u1
+        30001 unity 2 job_status {"request_id":"req-t-2","job_id":"u1","state":"succeeded","result":{"summary":{"total":1,"passed":1,"failed":0,"skipped":0,"duration_ms":1},"failed_tests":[]}}
+        -> 30001 note JobChanged { job: job-t-1, state: Succeeded }
+    "#,
+    );
+}
+
+#[test]
+fn a_call_waits_longer_than_a_job_if_its_limit_is_longer() {
+    check(
+        r#"
+        limit reconnect_wait 9000
+        limit compile_grace 1000
+        0 ready 1
+        0 call 1 read_console {"timeout_ms":30000}
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=30000
+        1 close 1
+        -> 1 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
+        -> 9001 call 1 ERR_RECONNECT_TIMEOUT unknown retryable retry
+        9002 wait
+    "#,
+    );
+}
+
+#[test]
+fn a_contender_may_bring_the_answer_that_the_lane_waits_for() {
+    check(
+        r#"
+        show heartbeat
+        0 ready 1
+        1 call 1 read_console
+        -> 1 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        2 ready 2
+        -> 2 note SessionContested { incumbent: ConnectionId(1), newcomer: ConnectionId(2) }
+        -> 2 unity 1 ping
+        3 console 2 req-t-1
+        -> 502 note SessionEnded { on: ConnectionId(1), why: ProbeUnanswered }
+        -> 502 unity 1 close 1000 did not answer while another Editor asked
+        -> 502 call 1 ok {"count":0,"entries":[],"truncated":false}
+        503 wait
     "#,
     );
 }

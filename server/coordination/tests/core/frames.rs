@@ -324,8 +324,8 @@ fn nothing_a_closed_or_contending_socket_says_counts() {
         -> 2 note SessionContested { incumbent: ConnectionId(1), newcomer: ConnectionId(2) }
         -> 2 unity 1 ping
         3 console 2 req-t-1
-        -> 3 note FrameIgnored { on: ConnectionId(2) }
         4 unity 1 pong {}
+        -> 4 note Refused { on: ConnectionId(2), problem: "another Unity websocket session is already active" }
         -> 4 unity 2 error ERR_INVALID_REQUEST: another Unity websocket session is already active
         -> 4 unity 2 close 1008 no session
         5 console 2 req-t-1

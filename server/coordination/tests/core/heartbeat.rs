@@ -156,6 +156,7 @@ fn any_valid_frame_answers_the_probe_for_a_second_editor() {
         -> 1 note SessionContested { incumbent: ConnectionId(1), newcomer: ConnectionId(2) }
         -> 1 unity 1 ping
         2 unity 1 editor_status {"state":"ready","seq":1}
+        -> 2 note Refused { on: ConnectionId(2), problem: "another Unity websocket session is already active" }
         -> 2 unity 2 error ERR_INVALID_REQUEST: another Unity websocket session is already active
         -> 2 unity 2 close 1008 no session
     "#,

@@ -378,3 +378,138 @@ fn a_session_whose_pong_is_missing_when_the_lane_is_stuck_ends_for_the_pong() {
     "#,
     );
 }
+
+#[test]
+fn a_plugin_that_is_still_at_work_keeps_the_lane_over_a_reconnect() {
+    check(
+        r#"
+        0 ready 1 {"plugin_session_id":"s"}
+        0 call 1 read_console {"timeout_ms":1000}
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=1000
+        -> 1000 call 1 ERR_REQUEST_TIMEOUT unknown retryable retry
+        1500 close 1
+        -> 1500 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
+        1600 ready 2 {"plugin_session_id":"s","running_request_id":"req-t-1"}
+        1700 call 2 read_console
+        1800 console 2 req-t-1
+        -> 1800 note LaneFreed { request_id: RequestId("req-t-1") }
+        -> 1800 note AnswerDropped { request_id: RequestId("req-t-1") }
+        -> 1800 unity 2 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        1900 console 2 req-t-2
+        -> 1900 call 2 ok {"count":0,"entries":[],"truncated":false}
+    "#,
+    );
+}
+
+#[test]
+fn a_plugin_that_never_finishes_is_told_to_restart_also_after_a_reconnect() {
+    check(
+        r#"
+        0 ready 1 {"plugin_session_id":"s"}
+        0 call 1 read_console {"timeout_ms":1000}
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=1000
+        -> 1000 call 1 ERR_REQUEST_TIMEOUT unknown retryable retry
+        1500 close 1
+        -> 1500 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
+        1600 ready 2 {"plugin_session_id":"s","running_request_id":"req-t-1"}
+        -> 61000 note SessionEnded { on: ConnectionId(2), why: Stuck }
+        -> 61000 unity 2 close 4408 a request has not been finished in time
+        61001 wait
+    "#,
+    );
+}
+
+#[test]
+fn a_plugin_that_reloaded_and_is_still_at_work_keeps_the_lane_but_not_the_call() {
+    check(
+        r#"
+        0 ready 1 {"plugin_session_id":"s"}
+        0 call 1 read_console
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        100 close 1
+        -> 100 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
+        200 ready 2 {"plugin_session_id":"s2","running_request_id":"req-t-1"}
+        -> 200 call 1 ERR_UNITY_DISCONNECTED unknown retryable retry
+        300 call 2 read_console
+        400 console 2 req-t-1
+        -> 400 note LaneFreed { request_id: RequestId("req-t-1") }
+        -> 400 note AnswerDropped { request_id: RequestId("req-t-1") }
+        -> 400 unity 2 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+    "#,
+    );
+}
+
+#[test]
+fn another_request_that_runs_does_not_keep_the_lane() {
+    check(
+        r#"
+        0 ready 1 {"plugin_session_id":"s"}
+        0 call 1 read_console {"timeout_ms":1000}
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=1000
+        -> 1000 call 1 ERR_REQUEST_TIMEOUT unknown retryable retry
+        1500 close 1
+        -> 1500 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
+        1600 ready 2 {"plugin_session_id":"s","running_request_id":"req-t-9"}
+        1700 call 2 read_console
+        -> 1700 unity 2 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+    "#,
+    );
+}
+
+#[test]
+fn a_question_about_a_job_is_answered_from_what_is_known_after_a_second_in_line() {
+    check(
+        r#"
+        0 ready 1
+        0 call 1 run_tests
+        -> 0 call 1 ok accepted job-t-1 Queued
+        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
+        -> 0 note JobChanged { job: job-t-1, state: Running }
+        1 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
+        2 call 2 read_console
+        -> 2 unity 1 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        3 call 3 get_job_status {"job_id":"job-t-1"}
+        4 call 4 get_job_status {"job_id":"job-t-1","wait_ms":3000}
+        -> 1003 call 3 ok job-t-1 Running
+        -> 3004 call 4 ok job-t-1 Running
+        5000 wait
+    "#,
+    );
+}
+
+#[test]
+fn owed_cancels_do_not_take_two_turns_in_a_row_while_a_call_is_queued() {
+    check(
+        r#"
+        0 ready 1
+        0 call 1 run_tests
+        -> 0 call 1 ok accepted job-t-1 Queued
+        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
+        -> 0 note JobChanged { job: job-t-1, state: Running }
+        1 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
+        2 call 2 run_tests
+        -> 2 call 2 ok accepted job-t-2 Queued
+        -> 2 unity 1 submit_job req-t-2 run_tests {"mode":"all"} timeout=300000
+        -> 2 note JobChanged { job: job-t-2, state: Running }
+        3 unity 1 submit_job_result {"request_id":"req-t-2","status":"accepted","job_id":"u2"}
+        4 call 3 read_console
+        -> 4 unity 1 execute req-t-3 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        5 call 4 cancel_job {"job_id":"job-t-1"}
+        -> 5 call 4 ok job-t-1 CancelRequested
+        6 call 5 cancel_job {"job_id":"job-t-2"}
+        -> 6 call 5 ok job-t-2 CancelRequested
+        7 call 6 read_console
+        8 call 7 read_console
+        9 console 1 req-t-3
+        -> 9 call 3 ok {"count":0,"entries":[],"truncated":false}
+        -> 9 unity 1 cancel req-t-8 u1
+        5009 wait
+        -> 5009 note QuestionUnanswered { request_id: RequestId("req-t-8") }
+        -> 5009 unity 1 execute req-t-6 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        5010 console 1 req-t-6
+        -> 5010 call 6 ok {"count":0,"entries":[],"truncated":false}
+        -> 5010 unity 1 cancel req-t-9 u2
+        10010 wait
+    "#,
+    );
+}

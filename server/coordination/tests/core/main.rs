@@ -23,6 +23,7 @@ mod jobs;
 mod lane;
 mod mcp_cancels;
 mod progress;
+mod projects;
 mod queue;
 mod rendering;
 mod sessions;

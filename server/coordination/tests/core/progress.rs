@@ -69,7 +69,7 @@ fn a_queued_control_call_hears_that_it_is_queued() {
         0 ready 1
         0 call 1 read_console
         -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
-        0 call 2+ cancel_job {"job_id":"job-t-1"}
+        0 call 2+ get_job_status {"job_id":"job-t-1"}
         -> 500 call 2 progress Queued None Some(0) 500 None
         600 console 1 req-t-1
         -> 600 call 1 ok {"count":0,"entries":[],"truncated":false}

@@ -77,11 +77,11 @@ fn a_full_queue_never_keeps_a_cancel_out_and_control_calls_have_their_own_bound(
         -> 4 note JobChanged { job: job-t-1, state: Cancelled }
         -> 4 call 4 ok job-t-1 Cancelled
         5 call 5 cancel_job {"job_id":"job-t-1"}
+        -> 5 call 5 ok job-t-1 Rejected
         5 call 7 cancel_job {"job_id":"job-t-1"}
-        -> 5 call 7 ERR_QUEUE_FULL not_executed retryable retry
+        -> 5 call 7 ok job-t-1 Rejected
         6 console 1 req-t-1
         -> 6 call 1 ok {"count":0,"entries":[],"truncated":false}
-        -> 6 call 5 ok job-t-1 Rejected
         7 call 6 cancel_job {"job_id":"job-t-1"}
         -> 7 call 6 ok job-t-1 Rejected
     "#,
@@ -105,9 +105,9 @@ fn status_calls_that_wait_for_news_never_keep_a_cancel_out() {
         5 call 3 get_job_status {"job_id":"job-t-1","wait_ms":100}
         -> 5 unity 1 get_job_status req-t-4 u1
         6 call 4 cancel_job {"job_id":"job-t-1"}
+        -> 6 call 4 ok job-t-1 CancelRequested
         7 unity 1 job_status {"request_id":"req-t-4","job_id":"u1","state":"running"}
-        -> 7 call 3 ok job-t-1 Running
-        -> 7 call 4 ok job-t-1 CancelRequested
+        -> 7 call 3 ok job-t-1 Running cancel=requested
         -> 7 unity 1 cancel req-t-6 u1
     "#,
     );
@@ -166,6 +166,67 @@ fn jobs_that_wait_together_for_the_editor_are_accepted_only_as_far_as_there_is_r
         -> 3 call 2 ERR_QUEUE_FULL not_executed retryable retry
         -> 3 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
         -> 3 note JobChanged { job: job-t-1, state: Running }
+    "#,
+    );
+}
+
+#[test]
+fn a_call_is_not_queued_behind_others_for_ever() {
+    check(
+        r#"
+        show messages
+        limit queue_wait_max 15000
+        0 ready 1
+        0 call 1 read_console {"timeout_ms":30000}
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=30000
+        1 call 2 read_console
+        2 call 3 read_console
+        14999 console 1 req-t-1
+        -> 14999 call 1 ok {"count":0,"entries":[],"truncated":false}
+        -> 14999 unity 1 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 15002 call 3 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor "Unity was busy with other calls for 15 s, so the call did not run; call again when they have finished."
+        16000 wait
+    "#,
+    );
+}
+
+#[test]
+fn the_time_in_the_queue_begins_when_the_editor_is_ready() {
+    check(
+        r#"
+        limit queue_wait_max 1000
+        0 compiling 1
+        0 call 1 read_console
+        1 call 2 read_console
+        50000 unity 1 editor_status {"state":"ready","seq":1}
+        -> 50000 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 51000 call 2 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor
+        51001 wait
+    "#,
+    );
+}
+
+#[test]
+fn a_cancel_has_room_in_a_full_queue() {
+    check(
+        r#"
+        limit queue_max 1
+        0 ready 1
+        0 call 1 run_tests
+        -> 0 call 1 ok accepted job-t-1 Queued
+        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
+        -> 0 note JobChanged { job: job-t-1, state: Running }
+        1 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
+        2 call 2 read_console
+        -> 2 unity 1 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        3 call 3 read_console
+        4 call 4 get_job_status {"job_id":"job-t-1"}
+        5 call 5 get_job_status {"job_id":"job-t-1"}
+        -> 5 call 5 ERR_QUEUE_FULL not_executed retryable retry
+        6 call 6 cancel_job {"job_id":"job-t-1"}
+        -> 6 call 6 ok job-t-1 CancelRequested
+        7 call 7 get_editor_state
+        -> 7 call 7 ok server=Ready editor=Some(Ready) connected=true seq=Some(0) waiting=None queue=1 running=Some("req-t-2 read_console 5ms") plugin=Some("1.0.0")
     "#,
     );
 }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use coordination::{
     Answer, Boot, CallId, CallState, CancelAnswer, CancelView, ConnectionId, EditorReport, Effect,
-    Event, ExecutionCoordinator, JobReport, Limits, ProgressReport, RawCall, Reason, Running,
-    SETTINGS, ServerState, Timestamp, rendering, validate,
+    Event, ExecutionCoordinator, JobReport, Limits, ProgressReport, ProjectReport, RawCall, Reason,
+    RefusedReport, Running, SETTINGS, ServerState, Timestamp, rendering, validate,
 };
 use protocol::codec::decode;
 use protocol::{EditorState, ErrorBody, JobState, Map, Progress, RequestId, json};
@@ -91,6 +91,16 @@ fn an_editor_report_shows_the_request_that_runs() {
         }),
         plugin_version: Some("1.0.0".to_owned()),
         server_version: "1.0.1".to_owned(),
+        project: Some(ProjectReport {
+            path: Some("/work/game".to_owned()),
+            name: Some("game".to_owned()),
+            unity_version: None,
+        }),
+        refused: Some(RefusedReport {
+            reason: "other_project",
+            project_path: "/work/other".to_owned(),
+            ago: Duration::from_millis(90_000),
+        }),
     };
     let shown = rendering::answer(Answer::EditorState(Box::new(report)));
     assert_eq!(
@@ -110,6 +120,12 @@ fn an_editor_report_shows_the_request_that_runs() {
             },
             "plugin_version": "1.0.0",
             "server_version": "1.0.1",
+            "project": { "path": "/work/game", "name": "game", "unity_version": null },
+            "refused": {
+                "reason": "other_project",
+                "project_path": "/work/other",
+                "ms_ago": 90_000,
+            },
         })
     );
 }
@@ -196,14 +212,14 @@ fn a_job_and_its_cancel_are_shown() {
 fn each_setting_changes_one_limit_and_gives_it_back() {
     let usual = Limits::default();
     for setting in &SETTINGS {
-        assert!((setting.min..=setting.max).contains(&(setting.get)(&usual)), "{}", setting.name);
+        assert!((setting.min..=setting.max).contains(&setting.get(&usual)), "{}", setting.name);
         for value in [setting.min, setting.max] {
             let mut limits = usual.clone();
-            (setting.set)(&mut limits, value);
-            assert_eq!((setting.get)(&limits), value, "{}", setting.name);
+            setting.set(&mut limits, value);
+            assert_eq!(setting.get(&limits), value, "{}", setting.name);
             let others = SETTINGS.iter().filter(|other| other.name != setting.name);
             for other in others {
-                assert_eq!((other.get)(&limits), (other.get)(&usual), "{}", setting.name);
+                assert_eq!(other.get(&limits), other.get(&usual), "{}", setting.name);
             }
         }
     }

@@ -36,6 +36,7 @@ fn a_socket_without_hello_is_refused_when_its_time_is_over() {
         0 open 1
         4999 open 2
         5000 wait
+        -> 5000 note Refused { on: ConnectionId(1), problem: "no hello in time" }
         -> 5000 unity 1 error ERR_INVALID_REQUEST: no hello in time
         -> 5000 unity 1 close 1008 no session
         5001 wait
@@ -61,6 +62,7 @@ fn a_hello_when_its_time_is_over_is_too_late() {
         r#"
         0 open 1
         5000 unity 1 hello {"plugin_version":"1.0.0","state":"ready"}
+        -> 5000 note Refused { on: ConnectionId(1), problem: "no hello in time" }
         -> 5000 unity 1 error ERR_INVALID_REQUEST: no hello in time
         -> 5000 unity 1 close 1008 no session
         -> 5000 note FrameIgnored { on: ConnectionId(1) }
@@ -74,26 +76,32 @@ fn whatever_comes_before_hello_is_refused_and_the_socket_closed() {
         r#"
         0 open 1
         0 unity 1 pong {}
+        -> 0 note Refused { on: ConnectionId(1), problem: "the first message must be hello" }
         -> 0 unity 1 error ERR_INVALID_REQUEST: the first message must be hello
         -> 0 unity 1 close 1008 no session
         1 open 2
         1 raw 2 nonsense
+        -> 1 note Refused { on: ConnectionId(2), problem: "the frame is not JSON: expected ident at line 1 column 2" }
         -> 1 unity 2 error ERR_INVALID_REQUEST: the frame is not JSON: expected ident at line 1 column 2
         -> 1 unity 2 close 1008 no session
         2 open 3
         2 raw 3 {"type":"hello","protocol_version":2,"plugin_version":"1","state":"ready"}
+        -> 2 note Refused { on: ConnectionId(3), problem: "protocol_version must be 1" }
         -> 2 unity 3 error ERR_INVALID_REQUEST: protocol_version must be 1
         -> 2 unity 3 close 1008 no session
         3 open 4
         3 unity 4 hello {"state":"ready"}
+        -> 3 note Refused { on: ConnectionId(4), problem: "the message has a bad field: hello: missing field `plugin_version`" }
         -> 3 unity 4 error ERR_INVALID_REQUEST: the message has a bad field: hello: missing field `plugin_version`
         -> 3 unity 4 close 1008 no session
         4 open 5
         4 unity 5 hello {"plugin_version":"1","state":"asleep"}
+        -> 4 note Refused { on: ConnectionId(5), problem: "the message has a bad field: hello: unknown variant `asleep`, expected one of `ready`, `compiling`, `reloading`" }
         -> 4 unity 5 error ERR_INVALID_REQUEST: the message has a bad field: hello: unknown variant `asleep`, expected one of `ready`, `compiling`, `reloading`
         -> 4 unity 5 close 1008 no session
         5 open 6
         5 unity 6 shrug {}
+        -> 5 note Refused { on: ConnectionId(6), problem: "unknown message type \"shrug\"" }
         -> 5 unity 6 error ERR_INVALID_REQUEST: unknown message type "shrug"
         -> 5 unity 6 close 1008 no session
     "#,
@@ -151,9 +159,11 @@ fn a_stale_socket_of_the_same_editor_is_refused() {
         r#"
         0 ready 1 {"editor_instance_id":"a","connect_attempt_seq":2}
         5 ready 2 {"editor_instance_id":"a","connect_attempt_seq":2}
+        -> 5 note Refused { on: ConnectionId(2), problem: "another Unity websocket session is already active" }
         -> 5 unity 2 error ERR_INVALID_REQUEST: another Unity websocket session is already active
         -> 5 unity 2 close 1008 no session
         6 ready 3 {"editor_instance_id":"a","connect_attempt_seq":1}
+        -> 6 note Refused { on: ConnectionId(3), problem: "another Unity websocket session is already active" }
         -> 6 unity 3 error ERR_INVALID_REQUEST: another Unity websocket session is already active
         -> 6 unity 3 close 1008 no session
         7 call 1 read_console
@@ -172,6 +182,7 @@ fn an_incumbent_that_answers_the_probe_keeps_its_place() {
         -> 100 note SessionContested { incumbent: ConnectionId(1), newcomer: ConnectionId(2) }
         -> 100 unity 1 ping
         599 unity 1 pong {}
+        -> 599 note Refused { on: ConnectionId(2), problem: "another Unity websocket session is already active" }
         -> 599 unity 2 error ERR_INVALID_REQUEST: another Unity websocket session is already active
         -> 599 unity 2 close 1008 no session
         600 call 1 read_console
@@ -252,11 +263,13 @@ fn a_third_editor_is_refused_while_a_newcomer_waits() {
         -> 100 note SessionContested { incumbent: ConnectionId(1), newcomer: ConnectionId(2) }
         -> 100 unity 1 ping
         200 ready 3 {"editor_instance_id":"c"}
+        -> 200 note Refused { on: ConnectionId(3), problem: "another Unity websocket session is already active" }
         -> 200 unity 3 error ERR_INVALID_REQUEST: another Unity websocket session is already active
         -> 200 unity 3 close 1008 no session
         300 ready 4 {"editor_instance_id":"b","connect_attempt_seq":2}
         -> 300 unity 2 close 1000 replaced by a newer connection
         400 ready 5 {"editor_instance_id":"b","connect_attempt_seq":2}
+        -> 400 note Refused { on: ConnectionId(5), problem: "another Unity websocket session is already active" }
         -> 400 unity 5 error ERR_INVALID_REQUEST: another Unity websocket session is already active
         -> 400 unity 5 close 1008 no session
         -> 600 note SessionEnded { on: ConnectionId(1), why: ProbeUnanswered }
@@ -279,6 +292,7 @@ fn the_incumbents_own_editor_coming_anew_ends_the_contest() {
         200 ready 3 {"editor_instance_id":"a"}
         -> 200 note SessionEnded { on: ConnectionId(1), why: Replaced }
         -> 200 unity 1 close 1000 replaced by a newer connection
+        -> 200 note Refused { on: ConnectionId(2), problem: "another Unity websocket session is already active" }
         -> 200 unity 2 error ERR_INVALID_REQUEST: another Unity websocket session is already active
         -> 200 unity 2 close 1008 no session
         700 call 1 get_editor_state

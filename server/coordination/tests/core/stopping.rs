@@ -13,11 +13,11 @@ fn everybody_gets_the_answer_that_is_true_and_every_socket_is_closed() {
         -> 2 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
         3 call 2 read_console
         4 call 3 cancel_job {"job_id":"job-t-1"}
+        -> 4 call 3 ERR_JOB_NOT_FOUND not_executed final fix_the_call "There is no such job; use a job_id that this server gave since it started, or start the job again."
         5 open 2
         6 stop
         -> 6 call 1 ERR_UNITY_DISCONNECTED unknown retryable retry "The server stopped while Unity had the call, so it is unknown whether the call ran; it is safe to call again."
         -> 6 call 2 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor "The server is stopping, so the call did not run; call again when the server is back."
-        -> 6 call 3 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor "The server is stopping, so the call did not run; call again when the server is back."
         -> 6 unity 1 close 1001 the server is stopping
         -> 6 unity 2 close 1001 the server is stopping
         7 call 4 read_console

@@ -288,9 +288,9 @@ fn a_request_behind_a_frame_that_was_not_sent_comes_back_before_a_newcomer_takes
         2 notsent 1
         -> 2 note SessionEnded { on: ConnectionId(1), why: NotWritable }
         -> 2 unity 1 close 1001 the socket does not take frames
-        -> 2 unity 2 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 2 call 1 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor
         3 console 2 req-t-1
-        -> 3 call 1 ok {"count":0,"entries":[],"truncated":false}
+        -> 3 note AnswerDropped { request_id: RequestId("req-t-1") }
     "#,
     );
 }

@@ -19,13 +19,49 @@ pub(super) enum Answer {
 
 impl Model {
     pub(super) fn holds(&self, request: &RequestId) -> bool {
-        match &self.lane {
-            Lane::Free => false,
-            Lane::Busy { request: held, .. } | Lane::Kept { request: held, .. } => held == request,
+        is_held(&self.lane, request)
+    }
+
+    /// A submission ends without Unity's acceptance.
+    pub(super) fn abandon(&mut self, job: usize, request: RequestId) {
+        if self.owed.contains(&Owed::Job(job)) {
+            self.owed.retain(|owed| *owed != Owed::Job(job));
+            self.owe(Owed::Submission(request.clone()));
+        }
+        self.abandoned.push(request);
+    }
+
+    /// Unity's answer to a cancel that names the submission in the lane.
+    fn direct_answered(&mut self, job: usize, answer: Answer) {
+        self.coverage.mark("a cancel named a submission");
+        let ends = match answer {
+            Answer::Cancel(CancelStatus::Cancelled) => Some((JobState::Cancelled, None)),
+            Answer::Error(error) if error.code == "ERR_JOB_NOT_FOUND" => {
+                Some((JobState::Failed, Some(ErrorCode::JobNotFound)))
+            }
+            Answer::Cancel(CancelStatus::CancelRequested) => None,
+            Answer::Cancel(CancelStatus::Rejected)
+            | Answer::Error(_)
+            | Answer::Result(_)
+            | Answer::Accepted(_)
+            | Answer::Status(_)
+            | Answer::Broken => {
+                self.cancel_unanswered(Some(job));
+                None
+            }
+        };
+        if let Some((state, code)) = ends {
+            if matches!(&self.lane, Lane::Busy { what: Trip::Submit(other), .. } if *other == job) {
+                self.lane = Lane::Free;
+            }
+            self.ending.push((job, state, code));
         }
     }
 
     pub(super) fn on_answer(&mut self, request: &RequestId, answer: Answer) {
+        if let Some((_, job)) = self.direct.take_if(|(id, _)| id == request) {
+            return self.direct_answered(job, answer);
+        }
         let lane = if self.holds(request) {
             std::mem::replace(&mut self.lane, Lane::Free)
         } else {
@@ -42,6 +78,7 @@ impl Model {
                 if let Lane::Kept { .. } = lane {
                     self.coverage.mark("a late answer freed the lane");
                 }
+                self.owed.retain(|owed| *owed != Owed::Submission(request.clone()));
                 let known = self.abandoned.len();
                 self.abandoned.retain(|abandoned| abandoned != request);
                 if let Answer::Accepted(unity) = answer
@@ -91,11 +128,12 @@ impl Model {
             }
             Answer::Error(error) => {
                 let (code, _) = meaning(&error);
-                self.abandoned.push(request.clone());
+                self.owed.retain(|owed| *owed != Owed::Job(index));
+                self.abandon(index, request.clone());
                 self.ending.push((index, JobState::Failed, Some(code)));
             }
             Answer::Result(_) | Answer::Status(_) | Answer::Cancel(_) | Answer::Broken => {
-                self.abandoned.push(request.clone());
+                self.abandon(index, request.clone());
                 self.ending.push((index, JobState::Failed, Some(ErrorCode::InvalidResponse)));
             }
         }
@@ -207,13 +245,21 @@ impl Model {
             }
         };
         let held = request.is_some_and(|request| self.holds(request));
+        let direct = request.and_then(|request| self.direct.take_if(|(id, _)| id == request));
+        let was_direct = direct.is_some();
         if let ToUnity::Cancel(frame) = frame {
+            self.cancel_was_last = false;
+            if let Some((_, job)) = direct {
+                self.owe(Owed::Job(job));
+            } else if let Some(submission) = &frame.target_request_id {
+                self.owe(Owed::Submission(submission.clone()));
+            }
             frame.target_job_id.iter().for_each(|target| self.owe_again(target));
         }
         if held {
             self.give_back();
         }
-        if held && self.session == Some(on) {
+        if (held || was_direct) && self.session == Some(on) {
             self.must_close.push(on);
             self.lose(now);
         }
@@ -251,6 +297,13 @@ impl Model {
     fn back_in_queue(&mut self, entry: QueueEntry) {
         let index = self.queue.iter().take_while(|other| other.arrival < entry.arrival).count();
         self.queue.insert(index, entry);
+    }
+}
+
+pub(super) fn is_held(lane: &Lane, request: &RequestId) -> bool {
+    match lane {
+        Lane::Free => false,
+        Lane::Busy { request: held, .. } | Lane::Kept { request: held, .. } => held == request,
     }
 }
 

@@ -1,10 +1,10 @@
 //! Effects of the server, compared with what it may do now.
 
-use coordination::{ConnectionId, Effect, ErrorCode, JobId, Note, SessionEnd};
+use coordination::{ConnectionId, Effect, ErrorCode, Guarantee, JobId, Note, SessionEnd};
 use protocol::{JobState, RequestId, ToUnity};
 
 use super::{
-    Ask, Call, CallState, Checked, Editor, Expect, Hello, JobLife, Lane, Millis, Model, Owed,
+    Call, CallState, Checked, Editor, Expect, Hello, JobLife, Lane, Millis, Model, Owed,
     QueueEntry, Trip, Who,
 };
 
@@ -80,7 +80,7 @@ impl Model {
         if self.session.is_some() {
             return Err(format!("{on:?} was adopted beside another session"));
         }
-        let Some(Hello { hello, seq, tools }) = self.hellos.get(&on.0).cloned() else {
+        let Some(Hello { hello, seq, tools, answer }) = self.hellos.get(&on.0).cloned() else {
             return Err(format!("{on:?} was adopted without a hello"));
         };
         self.must_adopt = None;
@@ -97,19 +97,53 @@ impl Model {
         let editor = hello.editor_instance_id.map(|id| id.0);
         let session = hello.plugin_session_id.map(|id| id.0);
         let another_editor = differs(&self.named.0, &editor);
+        let same_project = hello.project_path.is_some() && hello.project_path == self.project;
+        self.project = hello.project_path.clone();
         let gone = another_editor || differs(&self.named.1, &session);
         self.named = (editor.or(self.named.0.take()), session.or(self.named.1.take()));
-        if let Lane::Kept { .. } = self.lane {
-            self.coverage.mark("a new session freed the lane");
-            self.lane = Lane::Free;
+        let still_runs = hello.running_request_id.is_some_and(|id| self.holds(&id));
+        match &mut self.lane {
+            Lane::Kept { on: of, .. } | Lane::Busy { on: of, .. } if still_runs => {
+                self.coverage.mark("Unity was still at work after a reconnect");
+                *of = Some(on);
+            }
+            Lane::Kept { .. } => {
+                self.coverage.mark("a new session freed the lane");
+                self.lane = Lane::Free;
+            }
+            Lane::Busy { .. } | Lane::Free => {}
         }
         if gone {
+            let lane = self.lane.clone();
             self.give_up_trip(ErrorCode::UnityDisconnected);
+            if let Lane::Busy { request, on, sent, timeout, .. } = lane
+                && still_runs
+            {
+                self.lane = Lane::Kept { request, on, sent, timeout };
+            }
         }
         if another_editor {
             self.lose_jobs();
         }
+        if another_editor && !same_project {
+            self.turn_away_waiting();
+        }
+        if let Some(answer) = answer {
+            self.on_message(answer);
+        }
         Ok(())
+    }
+
+    /// A call never moves to another project.
+    fn turn_away_waiting(&mut self) {
+        let code = ErrorCode::EditorNotReady;
+        for entry in std::mem::take(&mut self.queue) {
+            self.coverage.mark("a call was not moved to another project");
+            match entry.who {
+                Who::Call(call) => self.fails(call, code, Guarantee::NotExecuted),
+                Who::Job(job) => self.ending.push((job, JobState::Failed, Some(code))),
+            }
+        }
     }
 
     /// Another Editor does not know the jobs.
@@ -144,6 +178,18 @@ impl Model {
         if self.session != Some(on) {
             return Err(format!("a request was sent on {on:?}, which is not the session"));
         }
+        if let ToUnity::Cancel(frame) = frame
+            && let Lane::Busy { request, on: sent_on, what: Trip::Submit(job), .. } = &self.lane
+            && frame.target_request_id.as_ref() == Some(request)
+            && *sent_on != Some(on)
+            && self.owed.contains(&Owed::Job(*job))
+        {
+            let job = *job;
+            self.requests += 1;
+            self.owed.retain(|owed| *owed != Owed::Job(job));
+            self.direct = Some((frame.request_id.clone(), job));
+            return Ok(());
+        }
         if !matches!(self.lane, Lane::Free) {
             return Err(format!("a request was sent though the lane is {:?}", self.lane));
         }
@@ -154,15 +200,19 @@ impl Model {
                 let target = frame.target_job_id.as_ref();
                 let found = self.owed.iter().position(|owed| match owed {
                     Owed::Orphan(unity) => Some(unity) == target,
-                    Owed::Job(job) => self.unity_of(*job) == target,
+                    Owed::Job(job) => target.is_some() && self.unity_of(*job) == target,
+                    Owed::Submission(id) => frame.target_request_id.as_ref() == Some(id),
                 });
                 let Some(owed) = found.map(|index| self.owed.remove(index)) else {
                     return Err(format!("a cancel of {target:?} that is not owed"));
                 };
                 let job = match owed {
                     Owed::Job(job) => Some(job),
-                    Owed::Orphan(_) => None,
+                    Owed::Orphan(_) | Owed::Submission(_) => None,
                 };
+                if self.cancel_was_last && open && !self.queue.is_empty() {
+                    return Err("two cancels went in a row while a call was queued".into());
+                }
                 self.take_lane(&frame.request_id, Trip::Cancel(job), now, 5_000);
                 Ok(())
             }
@@ -191,6 +241,7 @@ impl Model {
 
     fn take_lane(&mut self, request: &RequestId, what: Trip, sent: Millis, timeout: Millis) {
         let on = self.session;
+        self.cancel_was_last = matches!(what, Trip::Cancel(_));
         self.lane = Lane::Busy { request: request.clone(), on, what, sent, timeout };
     }
 
@@ -279,20 +330,8 @@ impl Model {
                 self.end_job(index, state, Some(ErrorCode::UnknownCommand));
                 Ok(())
             }
-            (JobState::Cancelled, Some(JobLife::Queued)) if self.cancel_has_its_turn(&text) => {
-                self.queue.retain(|entry| entry.who != Who::Job(index));
-                self.end_job(index, state, None);
-                self.withdrawn = Some(index);
-                Ok(())
-            }
             (_, life) => Err(format!("{text} became {state:?} out of {life:?}")),
         }
-    }
-
-    /// A cancel that arrived before its job had an id, and finds it queued.
-    fn cancel_has_its_turn(&self, text: &str) -> bool {
-        let names = |call: &Call| matches!(&call.ask, Ask::Cancel { job } if job == text);
-        self.control_moves() && self.calls.values().any(names)
     }
 
     fn end_job(&mut self, index: usize, state: JobState, code: Option<ErrorCode>) {
@@ -305,6 +344,7 @@ impl Model {
         });
         let was_owed = self.owed.contains(&Owed::Job(index));
         self.owed.retain(|owed| *owed != Owed::Job(index));
+        self.direct.take_if(|(_, job)| *job == index);
         if let Some(job) = self.jobs.get_mut(index) {
             let unity = match &job.state {
                 JobLife::Running { unity, .. } if state == JobState::Timeout => Some(unity.clone()),

@@ -1,9 +1,9 @@
 //! Events, and what must follow from them.
 
 use coordination::{CancelAnswer, ClosedBy, ConnectionId, ErrorCode, Guarantee};
-use protocol::{DecodeError, EditorState, FromUnity, JobState, PluginHello, Problem};
+use protocol::{DecodeError, EditorState, FromUnity, JobState, PluginHello, Problem, RequestId};
 
-use super::answers::Answer;
+use super::answers::{Answer, is_held};
 use super::{
     Ask, Call, CallState, Editor, Expect, Hello, Lane, Millis, Model, Owed, QueueEntry, Trip, Who,
 };
@@ -52,15 +52,33 @@ impl Model {
                 self.queue.push_back(QueueEntry { arrival, arrived: now, who: Who::Call(id) });
             }
             Ask::Status { .. } => self.control.push_back(id),
-            Ask::Cancel { job } => match self.job_named(&job) {
-                Some(index) if self.job_state(index) == JobState::Queued => {
-                    self.withdraw(index);
-                    self.expected.push((id, Expect::Cancel(index, CancelAnswer::Cancelled)));
-                }
-                Some(_) | None => self.control.push_back(id),
-            },
+            Ask::Cancel { job } => self.on_cancel_job(id, &job),
         }
         self.update_gate(now);
+    }
+
+    /// Answered at once, whatever the state is.
+    fn on_cancel_job(&mut self, id: u64, name: &str) {
+        if name.starts_with("req-") {
+            return self.fails(id, ErrorCode::CancelNotSupported, Guarantee::NotExecuted);
+        }
+        let Some(job) = self.job_named(name) else {
+            return self.fails(id, ErrorCode::JobNotFound, Guarantee::NotExecuted);
+        };
+        let answer = match self.job_state(job) {
+            JobState::Queued => {
+                self.withdraw(job);
+                CancelAnswer::Cancelled
+            }
+            JobState::Running => {
+                self.owe_cancel(job);
+                CancelAnswer::CancelRequested
+            }
+            JobState::Succeeded | JobState::Failed | JobState::Timeout | JobState::Cancelled => {
+                CancelAnswer::Rejected
+            }
+        };
+        self.expected.push((id, Expect::Cancel(job, answer)));
     }
 
     /// A queued job ends without being sent.
@@ -189,7 +207,7 @@ impl Model {
                 self.fails(call, ErrorCode::InvalidResponse, Guarantee::Unknown);
             }
             Lane::Busy { what: Trip::Submit(job), request, .. } => {
-                self.abandoned.push(request);
+                self.abandon(job, request);
                 self.ending.push((job, JobState::Failed, Some(ErrorCode::InvalidResponse)));
             }
             Lane::Busy { what: Trip::Status(job, asker), .. } => {
@@ -210,8 +228,9 @@ impl Model {
         self.ping_at = None;
         self.offered = None;
         self.lost_at = Some(now);
-        if !self.stopped {
-            self.must_adopt = self.hellos.keys().next().copied().map(ConnectionId);
+        (self.holds_call, self.holds_jobs) = (true, true);
+        if let Some((_, job)) = self.direct.take() {
+            self.cancel_unanswered(Some(job));
         }
         self.editor = match self.editor {
             Editor::Seen(EditorState::Ready, _) | Editor::Unknown => Editor::Unknown,
@@ -241,6 +260,39 @@ impl Model {
             Lane::Kept { .. } => self.coverage.mark("lost with the lane kept"),
             Lane::Free => {}
         }
+        let next = self.hellos.iter().next().map(|(on, waiting)| (*on, waiting.hello.clone()));
+        if let Some((on, hello)) = next.filter(|_| !self.stopped) {
+            if self.is_reserved(now, &hello) {
+                self.must_close.push(ConnectionId(on));
+            } else {
+                self.must_adopt = Some(ConnectionId(on));
+            }
+        }
+    }
+
+    /// The Editor has announced a compile or reload whose time is not over.
+    fn is_busy(&self, now: Millis) -> bool {
+        let grace = self.limits.compile_grace.as_millis() as Millis;
+        match self.editor {
+            Editor::Unknown | Editor::Seen(EditorState::Ready, _) => false,
+            Editor::Seen(_, at) | Editor::Remembered(_, at) => now < at + grace,
+        }
+    }
+
+    /// The place of the Editor that announced a compile or reload is kept for its project.
+    fn is_reserved(&mut self, now: Millis, hello: &PluginHello) -> bool {
+        let editor = hello.editor_instance_id.as_ref().map(|id| id.0.clone());
+        let is_same_editor = editor.is_some() && editor == self.named.0;
+        let other = matches!((&self.project, &hello.project_path), (Some(a), Some(b)) if a != b);
+        let one_is_missing = self.project.is_none() || hello.project_path.is_none();
+        let other_name = matches!((&self.named.0, &editor), (Some(a), Some(b)) if a != b);
+        let is_reserved = self.is_busy(now)
+            && !is_same_editor
+            && (other || (one_is_missing && other_name && self.session.is_some()));
+        if is_reserved {
+            self.coverage.mark("a place was reserved");
+        }
+        is_reserved
     }
 
     pub(crate) fn on_frame(
@@ -266,6 +318,9 @@ impl Model {
                     let names = offered.tools.iter().map(|tool| tool.name.clone());
                     waiting.tools = Some(names.collect());
                 }
+                Ok(message) if answered(message).is_some_and(|id| is_held(&self.lane, id)) => {
+                    waiting.answer = Some(message.clone());
+                }
                 Ok(_) | Err(_) => {}
             }
         }
@@ -276,8 +331,11 @@ impl Model {
         if !waiting {
             self.contested_since = now;
         }
+        if !self.stopped && !self.hellos.contains_key(&on.0) && self.is_reserved(now, &hello) {
+            return self.must_close.push(on);
+        }
         // The first hello of a socket counts.
-        self.hellos.entry(on.0).or_insert(Hello { hello, seq: 0, tools: None });
+        self.hellos.entry(on.0).or_insert(Hello { hello, seq: 0, tools: None, answer: None });
         if self.session.is_none() && !self.stopped {
             self.must_adopt = Some(on);
         }
@@ -300,23 +358,13 @@ impl Model {
                 (Some(state), None) => self.observe(now, state),
                 (None, _) => {}
             },
-            Ok(FromUnity::Result(result)) => {
-                self.on_answer(&result.request_id, Answer::Result(result.outcome));
-            }
-            Ok(FromUnity::SubmitJobResult(result)) => {
-                self.on_answer(&result.request_id, Answer::Accepted(result.job_id));
-            }
-            Ok(FromUnity::JobStatus(status)) => {
-                self.on_answer(&status.request_id.clone(), Answer::Status(status));
-            }
-            Ok(FromUnity::CancelResult(result)) => {
-                self.on_answer(&result.request_id, Answer::Cancel(result.status));
-            }
-            Ok(FromUnity::Error(message)) => {
-                if let Some(request) = &message.request_id {
-                    self.on_answer(request, Answer::Error(message.error));
-                }
-            }
+            Ok(
+                message @ (FromUnity::Result(_)
+                | FromUnity::SubmitJobResult(_)
+                | FromUnity::JobStatus(_)
+                | FromUnity::CancelResult(_)
+                | FromUnity::Error(_)),
+            ) => self.on_message(message),
             Err(DecodeError { problem, about }) => {
                 let is_new = matches!(problem, Problem::UnknownType { .. } | Problem::MissingType);
                 match about.into_iter().find(|request| !is_new && self.holds(request)) {
@@ -332,6 +380,23 @@ impl Model {
             self.heard = true;
             self.ping_due = now.max(sent + self.ping_interval());
         }
+    }
+
+    /// A message that may answer a request.
+    pub(super) fn on_message(&mut self, message: FromUnity) {
+        let Some(request) = answered(&message).cloned() else { return };
+        let answer = match message {
+            FromUnity::Result(result) => Answer::Result(result.outcome),
+            FromUnity::SubmitJobResult(result) => Answer::Accepted(result.job_id),
+            FromUnity::JobStatus(status) => Answer::Status(status),
+            FromUnity::CancelResult(result) => Answer::Cancel(result.status),
+            FromUnity::Error(message) => Answer::Error(message.error),
+            FromUnity::Hello(_)
+            | FromUnity::Capability(_)
+            | FromUnity::EditorStatus(_)
+            | FromUnity::Pong(_) => return,
+        };
+        self.on_answer(&request, answer);
     }
 
     fn on_status(&mut self, now: Millis, state: EditorState, seq: u64) {
@@ -359,5 +424,20 @@ impl Model {
         self.heard = self.heard && self.ping_at.is_none();
         self.ping_at = None;
         self.ping_due = now + self.ping_interval();
+    }
+}
+
+/// The request that a message answers.
+fn answered(message: &FromUnity) -> Option<&RequestId> {
+    match message {
+        FromUnity::Result(message) => Some(&message.request_id),
+        FromUnity::SubmitJobResult(message) => Some(&message.request_id),
+        FromUnity::JobStatus(message) => Some(&message.request_id),
+        FromUnity::CancelResult(message) => Some(&message.request_id),
+        FromUnity::Error(message) => message.request_id.as_ref(),
+        FromUnity::Hello(_)
+        | FromUnity::Capability(_)
+        | FromUnity::EditorStatus(_)
+        | FromUnity::Pong(_) => None,
     }
 }

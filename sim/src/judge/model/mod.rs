@@ -11,7 +11,7 @@ mod settle;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use coordination::{Boot, CancelAnswer, ConnectionId, ErrorCode, Guarantee, Limits, Reason};
-use protocol::{EditorState, JobState, Json, PluginHello, RequestId, UnityJobId};
+use protocol::{EditorState, FromUnity, JobState, Json, PluginHello, RequestId, UnityJobId};
 
 use crate::judge::coverage::Coverage;
 
@@ -35,6 +35,11 @@ pub(crate) struct Model {
     must_close: Vec<ConnectionId>,
     named: (Option<String>, Option<String>),
     lost_at: Option<Millis>,
+    /// The call that Unity had when it went is held for it; the same for its jobs.
+    holds_call: bool,
+    holds_jobs: bool,
+    /// The project that the last hello named.
+    project: Option<String>,
     /// The oldest ping without a pong, or when the next is due.
     ping_at: Option<Millis>,
     ping_due: Millis,
@@ -47,6 +52,8 @@ pub(crate) struct Model {
     seq: u64,
     offered: Option<Vec<String>>,
     closed_since: Option<Millis>,
+    /// Since when calls need not wait, or when they last began not to.
+    open_since: Option<Millis>,
     lane: Lane,
     queue: VecDeque<QueueEntry>,
     control: VecDeque<u64>,
@@ -55,13 +62,15 @@ pub(crate) struct Model {
     /// Ended jobs, in the order in which they ended.
     ended: VecDeque<usize>,
     owed: Vec<Owed>,
+    /// A cancel that was sent beside the lane, for the job whose submission holds the lane.
+    direct: Option<(RequestId, usize)>,
+    /// The lane was last taken by a cancel.
+    cancel_was_last: bool,
     abandoned: Vec<RequestId>,
     /// Answers that must come in this step.
     expected: Vec<(u64, Expect)>,
     /// Ends of jobs that must come in this step.
     ending: Vec<(usize, JobState, Option<ErrorCode>)>,
-    /// A queued job that a cancel has just ended; its answer follows.
-    withdrawn: Option<usize>,
     requests: u64,
     arrivals: u64,
     stopped: bool,
@@ -74,6 +83,8 @@ struct Hello {
     hello: PluginHello,
     seq: u64,
     tools: Option<Vec<String>>,
+    /// The answer that the lane waits for.
+    answer: Option<FromUnity>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,6 +180,8 @@ enum JobLife {
 enum Owed {
     Job(usize),
     Orphan(UnityJobId),
+    /// A job whose acceptance has not arrived.
+    Submission(RequestId),
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -193,6 +206,9 @@ impl Model {
             must_close: Vec::new(),
             named: (None, None),
             lost_at: None,
+            holds_call: false,
+            holds_jobs: false,
+            project: None,
             ping_at: None,
             ping_due: 0,
             heard: true,
@@ -202,6 +218,7 @@ impl Model {
             seq: 0,
             offered: None,
             closed_since: Some(0),
+            open_since: None,
             lane: Lane::Free,
             queue: VecDeque::new(),
             control: VecDeque::new(),
@@ -209,10 +226,11 @@ impl Model {
             jobs: Vec::new(),
             ended: VecDeque::new(),
             owed: Vec::new(),
+            direct: None,
+            cancel_was_last: false,
             abandoned: Vec::new(),
             expected: Vec::new(),
             ending: Vec::new(),
-            withdrawn: None,
             requests: 0,
             arrivals: 0,
             stopped: false,

@@ -1,6 +1,6 @@
 //! Replies to agents, compared with what is true.
 
-use coordination::{Answer, CancelAnswer, ErrorCode, Failure, Guarantee, Outcome};
+use coordination::{Answer, ErrorCode, Failure, Guarantee, Outcome};
 use protocol::{JobState, Json};
 
 use super::{Ask, Call, CallState, Checked, Expect, JobLife, Lane, Millis, Model, Who};
@@ -94,13 +94,9 @@ impl Model {
                     Err("it is offered".into())
                 }
             }
-            (Ask::Status { .. } | Ask::Cancel { .. }, CallState::Waiting)
-                if is_code(outcome, ErrorCode::QueueFull) =>
-            {
-                let open = self
-                    .calls
-                    .values()
-                    .filter(|call| matches!(call.ask, Ask::Status { .. } | Ask::Cancel { .. }));
+            (Ask::Status { .. }, CallState::Waiting) if is_code(outcome, ErrorCode::QueueFull) => {
+                let open =
+                    self.calls.values().filter(|call| matches!(call.ask, Ask::Status { .. }));
                 if open.count() > self.limits.queue_max {
                     Ok(())
                 } else {
@@ -112,40 +108,9 @@ impl Model {
                 None => Err(format!("the job is not kept, but: {outcome:?}")),
                 Some(job) => self.check_report(job, outcome),
             },
-            (Ask::Cancel { job }, CallState::Waiting) => self.check_cancel(job.clone(), outcome),
             (Ask::Console | Ask::Tests { .. } | Ask::Status { .. } | Ask::Cancel { .. }, _) => {
                 Err(format!("unexpected {outcome:?}"))
             }
-        }
-    }
-
-    fn check_cancel(&mut self, text: String, outcome: &Outcome) -> Checked {
-        if !self.control_moves() {
-            return Err("a cancel was answered before its turn".into());
-        }
-        let named = self.job_named(&text);
-        let right = match (named, outcome) {
-            (_, Err(failure)) if text.starts_with("req-") => {
-                failure.code == ErrorCode::CancelNotSupported
-            }
-            (None, Err(failure)) => failure.code == ErrorCode::JobNotFound,
-            (Some(job), Ok(Answer::Cancel { status, .. })) => {
-                let state = self.job_state(job);
-                match status {
-                    CancelAnswer::Cancelled => self.withdrawn.take() == Some(job),
-                    CancelAnswer::CancelRequested => {
-                        self.owe_cancel(job);
-                        state == JobState::Running
-                    }
-                    CancelAnswer::Rejected => state.is_terminal(),
-                }
-            }
-            (Some(_) | None, _) => false,
-        };
-        if right {
-            Ok(())
-        } else {
-            Err(format!("a cancel of {text} was answered with {outcome:?}"))
         }
     }
 

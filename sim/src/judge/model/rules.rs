@@ -43,12 +43,36 @@ impl Model {
         }
     }
 
+    /// While the Editor is ready, a call is queued behind others for so long.
+    fn queue_over_at(&self) -> Option<(Millis, u64)> {
+        let open_since = self.open_since.filter(|_| self.closed_since.is_none())?;
+        let first = self.queue.iter().find_map(|entry| match entry.who {
+            Who::Call(id) => Some((entry.arrived, id)),
+            Who::Job(_) => None,
+        });
+        let (arrived, id) = first?;
+        Some((arrived.max(open_since) + Self::millis(self.limits.queue_wait_max), id))
+    }
+
+    /// By then a question about a job is answered from what is known.
+    fn status_over_at(&self) -> Option<Millis> {
+        let waits = self.calls.values().filter_map(|call| match (&call.ask, call.state) {
+            (Ask::Status { wait, .. }, CallState::Waiting) => Some(call.arrived + 1_000.max(*wait)),
+            _ => None,
+        });
+        waits.min()
+    }
+
+    fn jobs_over_at(&self) -> Option<Millis> {
+        Some(self.lost_at.filter(|_| self.holds_jobs)? + self.grace())
+    }
+
     fn window_over_at(&self) -> Option<Millis> {
         let window = match self.editor_state() {
             Some(EditorState::Compiling | EditorState::Reloading) => self.grace(),
             Some(EditorState::Ready) | None => Self::millis(self.limits.reconnect_wait),
         };
-        Some(self.lost_at? + window)
+        Some(self.lost_at.filter(|_| self.holds_call)? + window)
     }
 
     pub(super) fn pong_over_at(&self) -> Option<Millis> {
@@ -103,6 +127,9 @@ impl Model {
             self.outlived_at(),
             self.memory_over_at(),
             self.window_over_at(),
+            self.jobs_over_at(),
+            self.queue_over_at().map(|(at, _)| at),
+            self.status_over_at(),
             self.pong_over_at(),
         ]
         .into_iter()
@@ -128,6 +155,12 @@ impl Model {
                 self.coverage.mark("a remembered compile was forgotten");
             } else if self.window_over_at().is_some_and(|at| at <= now) {
                 self.window_over();
+            } else if self.jobs_over_at().is_some_and(|at| at <= now) {
+                self.jobs_over();
+            } else if let Some((_, call)) = self.queue_over_at().filter(|(at, _)| *at <= now) {
+                self.coverage.mark("waited too long behind others");
+                self.queue.retain(|entry| entry.who != Who::Call(call));
+                self.fails(call, ErrorCode::EditorNotReady, Guarantee::NotExecuted);
             } else {
                 break;
             }
@@ -165,7 +198,7 @@ impl Model {
             Trip::Execute(call) => self.fails(call, ErrorCode::RequestTimeout, Guarantee::Unknown),
             Trip::Submit(job) => {
                 self.coverage.mark("a submission timed out");
-                self.abandoned.push(request);
+                self.abandon(job, request);
                 let state = if timeout < 30_000 { JobState::Timeout } else { JobState::Failed };
                 self.ending.push((job, state, Some(ErrorCode::RequestTimeout)));
             }
@@ -183,14 +216,19 @@ impl Model {
     }
 
     fn window_over(&mut self) {
-        self.lost_at = None;
+        self.holds_call = false;
         self.coverage.mark("a reconnect window closed");
         self.give_up_trip(ErrorCode::ReconnectTimeout);
+    }
+
+    fn jobs_over(&mut self) {
+        self.holds_jobs = false;
         for job in 0..self.jobs.len() {
             if let Some(Job { state: JobLife::Running { unity, .. }, .. }) = self.jobs.get(job) {
                 if self.owed.contains(&Owed::Job(job)) {
                     self.owe(Owed::Orphan(unity.clone()));
                 }
+                self.coverage.mark("a job was kept for the grace and lost");
                 self.ending.push((job, JobState::Failed, Some(ErrorCode::ReconnectTimeout)));
             }
         }
@@ -203,7 +241,7 @@ impl Model {
                 self.fails(call, code, Guarantee::Unknown);
             }
             Lane::Busy { what: Trip::Submit(job), request, .. } => {
-                self.abandoned.push(request);
+                self.abandon(job, request);
                 self.ending.push((job, JobState::Failed, Some(code)));
             }
             Lane::Busy { what: Trip::Status(..) | Trip::Cancel(_), .. }
@@ -219,7 +257,11 @@ impl Model {
     /// Opens or closes the gate; when it opens, waiting runs become jobs in their order.
     pub(super) fn update_gate(&mut self, now: Millis) {
         match (self.reason(), self.closed_since) {
-            (None, _) => {
+            (None, closed_since) => {
+                // What closes and opens at the same moment was never closed.
+                if closed_since.is_some_and(|since| since != now) || self.open_since.is_none() {
+                    self.open_since = Some(now);
+                }
                 self.closed_since = None;
                 self.accept_jobs(now);
             }

@@ -2,7 +2,7 @@
 
 use protocol::JobState;
 
-use super::{Ask, CallState, Checked, JobLife, Lane, Millis, Model, Owed};
+use super::{Ask, CallState, Checked, JobLife, Lane, Millis, Model, Owed, Trip};
 
 impl Model {
     /// Everything that had to happen must have happened. `by_time`: the event was a deadline.
@@ -45,7 +45,7 @@ impl Model {
             return Err(format!("{} calls wait or are queued", self.queue.len()));
         }
         let target_known = |owed: &Owed| match owed {
-            Owed::Orphan(_) => true,
+            Owed::Orphan(_) | Owed::Submission(_) => true,
             Owed::Job(job) => {
                 let state = self.jobs.get(*job).map(|job| &job.state);
                 matches!(state, Some(JobLife::Running { .. }))
@@ -54,20 +54,27 @@ impl Model {
         if lane_free && self.session.is_some() && self.owed.iter().any(target_known) {
             return Err("a cancel is owed to Unity and was not sent".into());
         }
+        if let Lane::Busy { what: Trip::Submit(job), on, .. } = &self.lane
+            && self.session.is_some()
+            && *on != self.session
+            && self.owed.contains(&Owed::Job(*job))
+        {
+            return Err("a cancel of a submission of an earlier session was not sent".into());
+        }
         for (id, call) in &self.calls {
             let late = match (&call.ask, call.state) {
                 (_, CallState::Parked { job, until }) => {
                     now >= until || self.job_state(job).is_terminal()
                 }
-                (Ask::Status { job, wait }, CallState::Waiting) if self.control_moves() => {
+                (Ask::Status { job, wait }, CallState::Waiting)
+                    if self.control_moves() || now >= call.arrived + 1_000 =>
+                {
                     let state = self.job_named(job).map(|job| self.job_state(job));
                     let news = state.is_none_or(JobState::is_terminal) || state != call.known;
                     news || now >= call.arrived + wait
                 }
-                (Ask::Cancel { .. }, CallState::Waiting) => self.control_moves(),
-                (Ask::State, _) => true,
+                (Ask::State | Ask::Cancel { .. }, _) => true,
                 (Ask::Status { .. } | Ask::Console | Ask::Tests { .. }, _) => false,
-                (Ask::Cancel { .. }, CallState::InLane) => true,
             };
             if late {
                 return Err(format!("call {id} ({:?}) should have been answered", call.ask));

@@ -81,6 +81,7 @@ fn draw_limits(rng: &mut Rng) -> Limits {
     limits.reconnect_wait = millis(&[200, 1_000, 2_500, 2_500]);
     limits.compile_grace = millis(&[800, 2_000, 6_000, 6_000]);
     limits.job_poll_interval = millis(&[100, 400, 1_000, 1_000]);
+    limits.queue_wait_max = millis(&[300, 2_000, 120_000, 120_000]);
     limits.takeover_probe = millis(&[50, 500, 500, 500]);
     limits.queue_max = rng.pick(&[1, 2, 4, 32]);
     limits.jobs_kept_max = rng.pick(&[1, 2, 256, 256]);
@@ -104,6 +105,7 @@ fn draw_editors(rng: &mut Rng, limits: &Limits) -> Vec<Editor> {
         reload_time,
         pong: PongPolicy::After(pong),
         names_itself: !rng.one_in(4),
+        project: draw_project(rng),
         cancel: rng.pick(&[
             CancelPolicy::Honour,
             CancelPolicy::Honour,
@@ -119,10 +121,16 @@ fn draw_editors(rng: &mut Rng, limits: &Limits) -> Vec<Editor> {
     let mut editors = vec![Editor { name: UNITY, starts: Duration::ZERO, settings }];
     if rng.one_in(6) {
         let starts = Duration::from_millis(rng.between(100, FAULTS_MS));
-        let settings = Settings { console: Some(UNITY2.to_owned()), ..usual };
+        let project = draw_project(rng);
+        let settings = Settings { console: Some(UNITY2.to_owned()), project, ..usual };
         editors.push(Editor { name: UNITY2, starts, settings });
     }
     editors
+}
+
+/// Two Editors have the same project, different ones, or name none.
+fn draw_project(rng: &mut Rng) -> Option<String> {
+    rng.pick(&[None, Some("/work/a"), Some("/work/a"), Some("/work/b")]).map(str::to_owned)
 }
 
 fn draw_suite(rng: &mut Rng, takes: Duration) -> Suite {

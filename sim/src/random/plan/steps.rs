@@ -284,8 +284,9 @@ impl Steps {
         self.jobs += 1;
         self.call(at, rng, "run_tests", json!({ "timeout_ms": 1_500 }));
         self.unity(at + 1_000, "dialog");
-        let with = json!({ "job_id": self.some_job(rng) });
-        self.call(at + 1_600, rng, "get_job_status", with);
+        // The question waits longer for Unity than the job does.
+        let with = json!({ "job_id": self.some_job(rng), "timeout_ms": 10_000 });
+        self.call(at + 1_100, rng, "get_job_status", with);
     }
 
     fn call(&mut self, at: u64, rng: &mut Rng, tool: &str, with: Json) {
