@@ -14,6 +14,7 @@ mod configuration;
 mod disconnects;
 mod logs;
 mod relay;
+mod requests;
 mod shutdown;
 mod tasks;
 mod tools;
