@@ -12,6 +12,7 @@ mod plugin;
 
 mod configuration;
 mod disconnects;
+mod errors;
 mod logs;
 mod relay;
 mod requests;
