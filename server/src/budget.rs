@@ -5,18 +5,18 @@
 //!
 //! | what | limits | MiB |
 //! |---|---|---:|
-//! | requests over HTTP | 128 of 32 KiB and 4 of 1 MiB, each parsed to about twice its size | 16 |
-//! | answers over HTTP that are not read | 128 of about 0.2 MiB | 26 |
+//! | requests over HTTP | 176 of 32 KiB and 4 of 1 MiB, each parsed to about twice its size | 19 |
+//! | answers over HTTP that are not read | 176 of about 0.2 MiB | 35 |
 //! | idle HTTP connections | 16 of a head and two buffers | 1 |
-//! | requests over stdio | the same, and 1 MiB read ahead | 17 |
-//! | answers over stdio that are not read | 1 MiB, and those of 128 open requests | 27 |
+//! | requests over stdio | the same, 1 MiB read ahead, and the ids that are cancelled in it | 21 |
+//! | answers over stdio that are not read | 1 MiB, and those of 176 open requests | 36 |
 //! | sockets before their hello | 32 of 128 KiB | 4 |
 //! | sockets that are being closed | 8 of one frame | 8 |
 //! | frames of the Editor | one of 1 MiB in each direction, one decoded at a time to at most 20 MiB | 24 |
 //! | jobs that are kept | 256 of about 0.1 MiB | 26 |
 //! | log lines that are not written | 1 MiB | 1 |
 //!
-//! An attack fills one of these rows, or a request row together with its answer row: 44 MiB.
+//! An attack fills one of these rows, or a request row together with its answer row: 57 MiB.
 
 use std::time::Duration;
 
@@ -37,11 +37,13 @@ pub(crate) const REPORTS_MAX: usize = 4;
 /// Panics of the core in a row before the process gives up.
 pub(crate) const PANICS_MAX: u32 = 10;
 
-// Requests of agents, over HTTP and over stdio.
+// Requests of agents, over HTTP and over stdio. Calls that wait for Unity or for a job (with `wait_ms`) have one part
+// of the room. The rest is for requests that are answered soon: control calls, `get_editor_state` and everything that
+// is not a call. So calls that wait, however many they are, keep out no cancel, and stdio is always read on.
 
-/// Calls that agents may have open over one transport, even if the queue is short.
-const CALLS_MIN: usize = 128;
-/// Calls beyond those that may wait: they are answered at once.
+/// Calls that may wait over one transport, even if the queue is short: most of them wait for the end of a job.
+const CALLS_WAITING_MIN: usize = 128;
+/// Requests beyond those that the queue holds: they are answered at once.
 const CALLS_SPARE: usize = 16;
 /// Bytes of one message: more than any call needs.
 pub(crate) const REQUEST_BYTES_MAX: usize = MIB;
@@ -58,9 +60,15 @@ pub(crate) const REQUEST_LABEL_BYTES_MAX: usize = 256;
 /// The list of tools never changes while a server runs.
 pub(crate) const TOOLS_FRESH_MS: u64 = 3_600_000;
 
-/// Calls that may be open over one transport: all that may wait in the queue, control calls too, and some more.
-pub(crate) fn calls_max(queue_max: usize) -> usize {
-    CALLS_MIN.max(2 * queue_max + CALLS_SPARE)
+/// Calls that may wait over one transport: at least all that the queue holds.
+pub(crate) fn calls_waiting_max(queue_max: usize) -> usize {
+    CALLS_WAITING_MIN.max(queue_max + CALLS_SPARE)
+}
+
+/// Requests that may be open over one transport. The part that no call that waits can take has room for all control
+/// calls that the queue holds, and for some that are answered at once.
+pub(crate) fn requests_max(queue_max: usize) -> usize {
+    calls_waiting_max(queue_max) + queue_max + CALLS_SPARE
 }
 
 // HTTP.
@@ -77,8 +85,8 @@ pub(crate) const HTTP_UNREAD_TIMEOUT: Duration = Duration::from_secs(30);
 pub(crate) const HTTP_REFUSAL_TIMEOUT: Duration = Duration::from_millis(500);
 /// How long to wait after a failed accept: out of descriptors, some must be freed first.
 pub(crate) const HTTP_ACCEPT_RETRY: Duration = Duration::from_millis(100);
-/// How often a silent answer stream is kept alive. Progress does that too; this is for calls without it.
-pub const SSE_KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// How often a silent answer stream is kept alive. Progress does that too, as long as there is some.
+pub const SSE_KEEP_ALIVE: Option<Duration> = Some(Duration::from_secs(15));
 pub(crate) const HTTP_HEAD_BYTES_MAX: usize = 32 * KIB;
 pub(crate) const HTTP_HEADERS_MAX: usize = 64;
 /// Bytes that a peer may send behind its request before it has the answer. A peer that sends more is dropped.

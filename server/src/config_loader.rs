@@ -20,7 +20,7 @@ pub use flags::{SettingFlag, setting_flags};
 pub const DEFAULT_FILE: &str = "unity-mcp.server.json";
 
 const SCHEMA_VERSION: u64 = 1;
-/// Bytes of the file that are read.
+/// Bytes of the file: more than any configuration has.
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
 
 /// What was typed: the text of each flag that was given.
@@ -204,11 +204,17 @@ struct ConfigFile {
     fields: Map<String, Json>,
 }
 
-/// With a limit: the name may lead to any file.
-fn read_bounded(path: &Path) -> std::io::Result<Vec<u8>> {
+/// The name may lead to anything: opening a pipe waits for its writer, and a device may have no end.
+fn read_bounded(path: &Path) -> std::io::Result<Result<Vec<u8>, String>> {
+    if !std::fs::metadata(path)?.is_file() {
+        return Ok(Err("is not a regular file".to_owned()));
+    }
     let mut text = Vec::new();
-    File::open(path)?.take(FILE_BYTES_MAX).read_to_end(&mut text)?;
-    Ok(text)
+    let read = File::open(path)?.take(FILE_BYTES_MAX + 1).read_to_end(&mut text)?;
+    if read as u64 > FILE_BYTES_MAX {
+        return Ok(Err(format!("is larger than the limit of {FILE_BYTES_MAX} bytes")));
+    }
+    Ok(Ok(text))
 }
 
 /// `None` if there is no file and `--config` was not given.
@@ -217,15 +223,16 @@ fn read_file(flags: &RawFlags, directory: &Path) -> Result<Option<ConfigFile>, C
         Some(path) => directory.join(path),
         None => directory.join(DEFAULT_FILE),
     };
+    let unreadable = |problem: &str| {
+        let message = format!("{} {problem}", path.display());
+        ConfigError { code: ConfigErrorCode::Parse, message }
+    };
     let text = match read_bounded(&path) {
-        Ok(text) => text,
+        Ok(read) => read.map_err(|problem| unreadable(&problem))?,
         Err(error) if error.kind() == ErrorKind::NotFound && flags.config.is_none() => {
             return Ok(None);
         }
-        Err(error) => {
-            let message = format!("{} cannot be read: {error}", path.display());
-            return Err(ConfigError { code: ConfigErrorCode::Parse, message });
-        }
+        Err(error) => return Err(unreadable(&format!("cannot be read: {error}"))),
     };
     // Editors on Windows put a byte order mark before the text.
     let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&text);
@@ -235,10 +242,7 @@ fn read_file(flags: &RawFlags, directory: &Path) -> Result<Option<ConfigFile>, C
             let what = format!("is {}, but must be an object", shown(&other));
             Err(invalid(&format!("{} {what}", path.display())))
         }
-        Err(problem) => {
-            let message = format!("{} is not JSON: {problem}", path.display());
-            Err(ConfigError { code: ConfigErrorCode::Parse, message })
-        }
+        Err(problem) => Err(unreadable(&format!("is not JSON: {problem}"))),
     }
 }
 

@@ -82,7 +82,7 @@ impl<N: Network, C: Core> Server<N, C> {
     {
         let Self { config, core: decisions, boot, started, pid, network, .. } = self;
         let Self { token, sse_keep_alive, listener, stop, .. } = self;
-        let calls_max = budget::calls_max(config.limits.queue_max);
+        let queue_max = config.limits.queue_max;
         let (core, inbox) = event_loop::channel();
         let event_loop = event_loop::run(decisions, inbox);
 
@@ -93,12 +93,12 @@ impl<N: Network, C: Core> Server<N, C> {
         let (tasks, closing) = (TaskTracker::new(), CancellationToken::new());
         let left = CancellationToken::new();
         if let Some((input, output)) = stdio {
-            let transport = StdioTransport::new(input, output, calls_max, left.clone());
+            let transport = StdioTransport::new(input, output, queue_max, left.clone());
             tasks.spawn(converse(adapter.clone(), transport, closing.clone(), left.clone()));
         }
         let message_max = config.limits.message_max_bytes;
         let settings =
-            HttpSettings { instance_id: boot, pid, message_max, calls_max, sse_keep_alive };
+            HttpSettings { instance_id: boot, pid, message_max, queue_max, sse_keep_alive };
         let keeper = PortKeeper { network, port: config.port, core: core.clone(), holder };
         tokio::spawn({
             let (core, tasks, closing) = (core.clone(), tasks.clone(), closing.clone());

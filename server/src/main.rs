@@ -62,7 +62,7 @@ async fn serve(config: Config, stdio: bool) -> Result<(), Failed> {
     let boot = system::random_boot().map_err(|error| (1, format!("no randomness: {error}")))?;
     let core = ExecutionCoordinator::new(config.limits.clone(), boot, VERSION);
     let pid = std::process::id();
-    let (network, sse_keep_alive) = (Loopback, Some(SSE_KEEP_ALIVE));
+    let (network, sse_keep_alive) = (Loopback, SSE_KEEP_ALIVE);
     let started = SystemTime::now();
     let server =
         Server { config, core, boot, started, token, pid, network, sse_keep_alive, listener, stop };

@@ -1,6 +1,7 @@
 //! Starting: flags, the configuration file, and a port that is in use.
 
 use std::net::{TcpListener, TcpStream};
+use std::process::Command;
 
 use harness::agent::HttpAgent;
 use harness::server::{Scratch, Server, run};
@@ -53,6 +54,36 @@ fn a_bad_configuration_stops_the_start_with_code_2_and_one_line() {
     let (code, _, stderr) = run(&["--prot", "1"], &scratch.0);
     assert_eq!(code, 2);
     assert!(stderr.contains("'--port'"), "{stderr}");
+}
+
+#[test]
+fn a_configuration_that_is_not_a_small_regular_file_is_refused_at_once() {
+    let scratch = Scratch::new("odd-config");
+    let directory = scratch.0.join("directory");
+    std::fs::create_dir(&directory).unwrap();
+    let large = scratch.0.join("large");
+    // A document that is sound up to the limit.
+    std::fs::write(&large, format!("{{}}{}", " ".repeat(1024 * 1024))).unwrap();
+    let mut odd = vec![
+        (directory, "is not a regular file"),
+        (large, "is larger than the limit of 1048576 bytes"),
+    ];
+    if cfg!(unix) {
+        let pipe = scratch.0.join("pipe");
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        odd.extend([
+            (pipe, "is not a regular file"),
+            ("/dev/zero".into(), "is not a regular file"),
+        ]);
+    }
+    for (file, part) in odd {
+        let name = file.to_str().unwrap();
+        let mut server = Server::start(&["--config", name]);
+        let (_, status) = server.wait_for_end();
+        assert_eq!(status.code(), Some(2), "{name}");
+        let line = server.whole_log().join("\n");
+        assert!(line.contains("ERR_CONFIG_PARSE") && line.contains(part), "{name}: {line}");
+    }
 }
 
 #[test]
@@ -124,8 +155,8 @@ fn only_known_paths_methods_and_peers_are_served() {
         ("GET /unity HTTP/1.1", format!("{host}\r\nsec-fetch-mode: websocket"), 403),
         ("GET http://evil.com/healthz HTTP/1.1", host.clone(), 400),
         ("OPTIONS /mcp HTTP/1.1", format!("{host}\r\norigin: http://localhost:3000"), 405),
-        // The access rules accept it; MCP rejects it.
-        ("POST /mcp HTTP/1.1", format!("{host}\r\norigin: http://localhost:3000"), 406),
+        // The access rules accept it; it is not MCP.
+        ("POST /mcp HTTP/1.1", format!("{host}\r\norigin: http://localhost:3000"), 400),
     ] {
         assert_eq!(status(line, &head), expected, "{line} {head}");
     }

@@ -12,8 +12,10 @@ mod plugin;
 
 mod configuration;
 mod disconnects;
+mod errors;
 mod logs;
 mod relay;
+mod requests;
 mod shutdown;
 mod tasks;
 mod tools;

@@ -257,7 +257,7 @@ pub(crate) fn cases() -> Vec<Case> {
             let call = json!({ "name": "get_job_status", "arguments": arguments });
             let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call });
             let request = post_body("/mcp", HOST, bench.port, body.to_string().as_bytes());
-            let mut streams: Vec<_> = (0..128).map(|_| bench.connect_narrowly()).collect();
+            let mut streams: Vec<_> = (0..176).map(|_| bench.connect_narrowly()).collect();
             streams.iter_mut().for_each(|stream| stream.write_all(&request).unwrap());
             // Wait until the server has started all answers that it makes at once.
             streams.iter().rev().take(60).for_each(|stream| assert!(stream.peek(&mut [0]).is_ok()));

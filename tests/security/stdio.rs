@@ -52,7 +52,7 @@ pub(crate) fn cases() -> Vec<Case> {
     let rows = ROWS.iter().map(|(name, line, code)| {
         Case::new(*name, move |bench: &mut Bench| assert_eq!(complaint(bench, &line()), *code))
     });
-    let others: [Attack; 9] = [
+    let others: [Attack; 10] = [
         ("an_id_that_is_used_twice_is_answered_once", |bench| {
             let agent = bench.agent.as_mut().unwrap();
             let call = json!({ "name": "read_console", "arguments": {} });
@@ -124,6 +124,14 @@ pub(crate) fn cases() -> Vec<Case> {
                     &mut socket,
                     &json!({ "type": "cancel_result", "request_id": id, "status": "cancelled" }),
                 );
+            }
+        }),
+        ("cancels_that_are_too_long", |bench| {
+            for number in 0..100 {
+                let id = format!("{number} {}", "x".repeat(1024 * 1024));
+                let params = json!({ "requestId": id });
+                let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params });
+                assert_eq!(complaint(bench, &cancel.to_string()), -32600);
             }
         }),
         ("large_calls_that_wait", |bench| {

@@ -23,6 +23,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use protocol::Json;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::json;
@@ -68,8 +69,8 @@ pub(crate) struct HttpSettings {
     pub(crate) pid: u32,
     /// Bytes of one frame of the plugin.
     pub(crate) message_max: usize,
-    /// Requests that are answered at once.
-    pub(crate) calls_max: usize,
+    /// Calls that may wait in the queue.
+    pub(crate) queue_max: usize,
     pub(crate) sse_keep_alive: Option<Duration>,
 }
 
@@ -100,8 +101,10 @@ impl HttpHost {
             core,
             mcp,
             access,
-            room: RequestRoom::new(settings.calls_max),
-            limiter: ConnectionLimiter::new(settings.calls_max + budget::HTTP_IDLE_MAX),
+            room: RequestRoom::new(settings.queue_max),
+            limiter: ConnectionLimiter::new(
+                budget::requests_max(settings.queue_max) + budget::HTTP_IDLE_MAX,
+            ),
             settings,
             unidentified: Arc::new(Semaphore::new(budget::HTTP_UNIDENTIFIED_MAX)),
             refusals: Semaphore::new(budget::HTTP_REFUSALS_MAX),
@@ -245,10 +248,14 @@ impl HttpHost {
                 return text(StatusCode::REQUEST_TIMEOUT, "the request did not arrive in time");
             }
         };
-        if let Err(refused) = message_check::check(&body) {
-            return text(StatusCode::BAD_REQUEST, &refused.to_string());
-        }
-        if !self.room.begin(&mut held) || !open.begin() {
+        let may_wait = match message_check::parse(&body) {
+            Ok(message) => message_check::may_wait(&message),
+            Err(error) => {
+                let answer = json!({ "jsonrpc": "2.0", "id": null, "error": error });
+                return json(StatusCode::BAD_REQUEST, &answer);
+            }
+        };
+        if !self.room.begin(&mut held, may_wait) || !open.begin() {
             return text(StatusCode::SERVICE_UNAVAILABLE, "too many calls at once; try again");
         }
         let response = self.mcp.handle(Request::from_parts(head, Full::new(body))).await;
@@ -291,9 +298,7 @@ impl HttpHost {
         if self.access.requires_token() {
             body = rendering::with(body, "requires_token", json!(true));
         }
-        let mut response = Response::new(full(body.to_string()));
-        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        response
+        json(StatusCode::OK, &body)
     }
 }
 
@@ -331,10 +336,19 @@ fn empty() -> Body {
     full(String::new())
 }
 
+/// What is refused like this was not looked at: a relay counts on that.
 fn text(status: StatusCode, line: &str) -> Response<Body> {
-    let mut response = Response::new(full(format!("{line}\n")));
+    answer_with(status, "text/plain", format!("{line}\n"))
+}
+
+fn json(status: StatusCode, answer: &Json) -> Response<Body> {
+    answer_with(status, "application/json", answer.to_string())
+}
+
+fn answer_with(status: StatusCode, kind: &'static str, body: String) -> Response<Body> {
+    let mut response = Response::new(full(body));
     *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain"));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     response
 }
 

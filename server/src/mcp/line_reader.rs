@@ -12,6 +12,8 @@ pub(crate) struct LineReader<R> {
     pending: BytesMut,
     /// So much of `pending` has no newline.
     scanned: usize,
+    /// So much of `pending` are whole lines that `new_lines` gave.
+    shown: usize,
     line_max: usize,
     /// The rest of a line that was too long is on its way.
     skipping: bool,
@@ -26,7 +28,7 @@ pub(crate) enum Line {
 impl<R: AsyncRead + Unpin> LineReader<R> {
     pub(crate) fn new(input: R, line_max: usize) -> Self {
         let pending = BytesMut::new();
-        Self { input, pending, scanned: 0, line_max, skipping: false, ended_at: None }
+        Self { input, pending, scanned: 0, shown: 0, line_max, skipping: false, ended_at: None }
     }
 
     pub(crate) fn ended_at(&self) -> Option<Instant> {
@@ -48,8 +50,20 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         let end = (self.scanned + 1).min(self.pending.len());
         let line = self.pending.split_to(end);
         self.scanned = 0;
+        self.shown = self.shown.saturating_sub(line.len());
         let too_long = std::mem::take(&mut self.skipping) || line.len() > self.line_max;
         Some(if too_long { Line::TooLong } else { Line::Whole(line) })
+    }
+
+    /// The lines that are whole since this was last called, without those that are too long. They stay here to be
+    /// taken.
+    pub(crate) fn new_lines(&mut self) -> impl Iterator<Item = &[u8]> {
+        let rest_of_too_long = usize::from(self.skipping && self.shown == 0);
+        let unseen = self.pending.get(self.shown..).unwrap_or_default();
+        let whole = unseen.iter().rposition(|byte| *byte == b'\n').unwrap_or_default();
+        self.shown += whole;
+        let lines = unseen.split_at(whole).0.split(|byte| *byte == b'\n').skip(rest_of_too_long);
+        lines.filter(|line| line.len() < self.line_max)
     }
 
     /// Reads on. If the stream has ended or enough was read ahead, it waits for ever. May be dropped at any time.
@@ -105,6 +119,34 @@ mod tests {
         assert_eq!(lines(b"1234567\n12345678\n12\n", 8).await, ["1234567\n", "too long", "12\n"]);
         let long = [b"x".repeat(100_000), b"\nok\n".to_vec(), b"y".repeat(100_000)].concat();
         assert_eq!(lines(&long, 50_000).await, ["too long", "ok\n", "too long"]);
+    }
+
+    #[tokio::test]
+    async fn whole_lines_are_shown_once_before_they_are_taken() {
+        let mut reader = LineReader::new(b"a\nbc\nd".as_slice(), 9);
+        let shown = |reader: &mut LineReader<&[u8]>| {
+            let lines = reader.new_lines().filter(|line| !line.is_empty());
+            lines.map(|line| String::from_utf8_lossy(line).into_owned()).collect::<Vec<_>>()
+        };
+        reader.read_more().await;
+        assert_eq!(shown(&mut reader), ["a", "bc"]);
+        reader.take_line().unwrap();
+        assert_eq!(shown(&mut reader), [""; 0]);
+        reader.take_line().unwrap();
+        reader.pending.extend_from_slice(b"\ne\n");
+        assert_eq!(shown(&mut reader), ["d", "e"]);
+    }
+
+    #[tokio::test]
+    async fn lines_that_are_too_long_are_not_shown() {
+        let bytes = [b"x".repeat(100_000).as_slice(), b"\nok\n123456789\nok\n"].concat();
+        let mut reader = LineReader::new(bytes.as_slice(), 9);
+        let mut shown = Vec::new();
+        while reader.ended_at().is_none() {
+            reader.read_more().await;
+            shown.extend(reader.new_lines().map(<[u8]>::len).filter(|length| *length > 0));
+        }
+        assert_eq!(shown, [2, 2]);
     }
 
     #[tokio::test]

@@ -1,13 +1,55 @@
-//! Checks a message of an agent before it is parsed: parsed, some texts take fifty times their size.
+//! The message of an agent in a text, checked before it is parsed: parsed, some texts take fifty times their size.
 
 use std::fmt;
 
+use coordination::{Failure, Route, Tool, rendering};
 use protocol::{Json, JsonSize};
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, ErrorData, JsonRpcMessage,
+    RequestId,
+};
 
 use crate::budget::{REQUEST_DEPTH_MAX, REQUEST_LABEL_BYTES_MAX, REQUEST_TOKENS_MAX};
 
+/// An error is what the sender gets.
+pub(crate) fn parse(text: &[u8]) -> Result<ClientJsonRpcMessage, ErrorData> {
+    check(text).map_err(|refused| malformed(ErrorCode::INVALID_REQUEST, refused.to_string()))?;
+    serde_json::from_slice(text).map_err(|error| {
+        if error.is_data() {
+            malformed(ErrorCode::INVALID_REQUEST, "not a JSON-RPC message of MCP".to_owned())
+        } else {
+            malformed(ErrorCode::PARSE_ERROR, "not JSON; send one message at a time".to_owned())
+        }
+    })
+}
+
+pub(crate) fn malformed(code: ErrorCode, problem: String) -> ErrorData {
+    ErrorData::new(code, problem, Some(rendering::failure(&Failure::malformed_request())))
+}
+
+/// Whether the answer may have to wait for Unity or for a job. Everything else is answered soon.
+pub(crate) fn may_wait(message: &ClientJsonRpcMessage) -> bool {
+    let JsonRpcMessage::Request(request) = message else { return false };
+    let ClientRequest::CallToolRequest(call) = &request.request else { return false };
+    let arguments = call.params.arguments.as_ref();
+    Tool::named(&call.params.name).is_some_and(|tool| match tool.route {
+        Route::Execute(_) | Route::SubmitJob(_) => true,
+        Route::JobStatus => arguments.is_some_and(|given| given.contains_key("wait_ms")),
+        Route::EditorState | Route::CancelJob => false,
+    })
+}
+
+/// The request that a message cancels.
+pub(crate) fn cancelled(message: &ClientJsonRpcMessage) -> Option<&RequestId> {
+    let JsonRpcMessage::Notification(notification) = message else { return None };
+    let ClientNotification::CancelledNotification(cancel) = &notification.notification else {
+        return None;
+    };
+    cancel.params.request_id.as_ref()
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Refused {
+enum Refused {
     Batch,
     TooManyValues,
     TooDeep,
@@ -29,7 +71,7 @@ impl fmt::Display for Refused {
 }
 
 /// Invalid JSON passes: the parser reports what is wrong with it.
-pub(crate) fn check(text: &[u8]) -> Result<(), Refused> {
+fn check(text: &[u8]) -> Result<(), Refused> {
     if text.trim_ascii_start().first() == Some(&b'[') {
         return Err(Refused::Batch);
     }
@@ -48,7 +90,21 @@ pub(crate) fn check(text: &[u8]) -> Result<(), Refused> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Refused, check};
+    use super::{Refused, check, may_wait, parse};
+
+    #[test]
+    fn calls_that_need_unity_or_ask_to_wait_are_those_that_may_wait() {
+        let may_wait = |tool: &str, arguments: &str| {
+            let params = format!(r#"{{"name":"{tool}","arguments":{arguments}}}"#);
+            let call = r#""jsonrpc":"2.0","id":1,"method":"tools/call""#;
+            may_wait(&parse(format!(r#"{{{call},"params":{params}}}"#).as_bytes()).unwrap())
+        };
+        assert!(may_wait("read_console", "{}") && may_wait("run_tests", "{}"));
+        assert!(may_wait("get_job_status", r#"{"job_id":"job-x-1","wait_ms":1}"#));
+        assert!(!may_wait("get_job_status", r#"{"job_id":"job-x-1"}"#));
+        assert!(!may_wait("cancel_job", r#"{"job_id":"job-x-1"}"#));
+        assert!(!may_wait("get_editor_state", "{}") && !may_wait("unknown", "{}"));
+    }
 
     #[test]
     fn what_would_take_too_much_to_parse_is_refused_before() {

@@ -1,15 +1,15 @@
 //! StdioTransport: MCP over two byte streams, one JSON-RPC message per line. Every buffer has a limit: an agent that
 //! does not read its answers is not read from, and a line that is too long is refused.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use coordination::Failure;
 use rmcp::RoleServer;
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, ErrorData, GetMeta,
-    JsonRpcMessage, ProtocolVersion, RequestId, ServerJsonRpcMessage,
+    ClientJsonRpcMessage, ClientRequest, ErrorCode, ErrorData, GetMeta, JsonRpcMessage,
+    JsonRpcRequest, ProtocolVersion, RequestId, ServerJsonRpcMessage,
 };
 use rmcp::transport::Transport;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
@@ -23,12 +23,18 @@ use crate::budget::{
     STDIO_UNREAD_BYTES_MIN,
 };
 use crate::mcp::line_reader::{Line, LineReader};
-use crate::mcp::message_check;
+use crate::mcp::message_check::{self, malformed};
 use crate::mcp::tool_results::protocol_error;
 use crate::request_room::{Held, RequestRoom};
 
+/// The method of a cancel.
+const CANCELLED: &[u8] = b"notifications/cancelled";
+
 pub(crate) struct StdioTransport<R, W> {
     lines: LineReader<R>,
+    /// Requests that a line cancels which was read but not taken yet. rmcp runs every request in a task of its own:
+    /// a call that it gets would be sent before it gets the cancel.
+    cancelled_ahead: HashSet<RequestId>,
     /// Whether the agent has begun the conversation; before, rmcp takes requests alone.
     begun: bool,
     open: Arc<OpenRequests>,
@@ -65,16 +71,27 @@ where
     W: AsyncWrite + Unpin + Send + 'static,
 {
     /// `left` is cancelled when the agent is gone.
-    pub(crate) fn new(input: R, output: W, calls_max: usize, left: CancellationToken) -> Self {
+    pub(crate) fn new(input: R, output: W, queue_max: usize, left: CancellationToken) -> Self {
         let writer = tokio::sync::Mutex::new(output);
         let output = Output { writer, room: Semaphore::new(STDIO_UNREAD_BYTES_MAX as usize), left };
-        let room = RequestRoom::new(calls_max);
+        let room = RequestRoom::new(queue_max);
         let open = OpenRequests { ids: Mutex::default(), room, changed: Notify::new() };
         Self {
             lines: LineReader::new(input, REQUEST_BYTES_MAX),
+            cancelled_ahead: HashSet::new(),
             begun: false,
             open: Arc::new(open),
             output: Arc::new(output),
+        }
+    }
+
+    /// Looks for cancels in what was just read.
+    fn look_ahead(&mut self) {
+        for line in self.lines.new_lines() {
+            let names_it = line.split(|byte| *byte == b'"').any(|text| text == CANCELLED);
+            if names_it && let Ok(message) = message_check::parse(line) {
+                self.cancelled_ahead.extend(message_check::cancelled(&message).cloned());
+            }
         }
     }
 
@@ -84,7 +101,7 @@ where
             Line::Whole(line) => line,
             Line::TooLong => {
                 let problem = format!("a message may have at most {REQUEST_BYTES_MAX} bytes");
-                self.complain(ErrorData::invalid_request(problem, None), None);
+                self.complain(malformed(ErrorCode::INVALID_REQUEST, problem), None);
                 return None;
             }
         };
@@ -92,21 +109,10 @@ where
         if text.is_empty() {
             return None;
         }
-        if let Err(refused) = message_check::check(text) {
-            self.complain(ErrorData::invalid_request(refused.to_string(), None), None);
-            return None;
-        }
-        match serde_json::from_slice(text) {
-            Ok(message) if self.admit(&message, text.len()) => Some(message),
-            Ok(_) => None,
-            Err(error) if error.is_data() => {
-                let problem = "not a JSON-RPC message of MCP";
-                self.complain(ErrorData::invalid_request(problem, None), None);
-                None
-            }
-            Err(_) => {
-                let problem = "not JSON; send one message per line";
-                self.complain(ErrorData::parse_error(problem, None), None);
+        match message_check::parse(text) {
+            Ok(message) => self.admit(&message, text.len()).then_some(message),
+            Err(error) => {
+                self.complain(error, None);
                 None
             }
         }
@@ -115,32 +121,44 @@ where
     fn admit(&mut self, message: &ClientJsonRpcMessage, bytes: usize) -> bool {
         match message {
             JsonRpcMessage::Request(request) => {
-                if self.open.is_used(&request.id) {
-                    // Not under its id: that answer belongs to the request that came first.
-                    let problem = format!("request id {} was used before", request.id);
-                    self.complain(ErrorData::invalid_request(problem, None), None);
-                    return false;
-                }
-                if !self.open.add(&request.id, bytes) {
-                    let failure = Failure::too_much_unanswered();
-                    let refusal = protocol_error(ErrorCode::INTERNAL_ERROR, &failure);
-                    self.complain(refusal, Some(request.id.clone()));
-                    return false;
-                }
-                self.begun |= begins(&request.request);
-                true
+                self.admit_request(request, bytes, message_check::may_wait(message))
             }
-            JsonRpcMessage::Notification(notification) => {
-                if let ClientNotification::CancelledNotification(cancelled) =
-                    &notification.notification
-                    && let Some(id) = &cancelled.params.request_id
-                {
+            JsonRpcMessage::Notification(_) => {
+                if let Some(id) = message_check::cancelled(message) {
+                    self.cancelled_ahead.remove(id);
                     self.open.cancel(id);
                 }
                 self.begun
             }
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => self.begun,
         }
+    }
+
+    fn admit_request(
+        &mut self,
+        JsonRpcRequest { id, request, .. }: &JsonRpcRequest<ClientRequest>,
+        bytes: usize,
+        may_wait: bool,
+    ) -> bool {
+        if self.open.is_used(id) {
+            // Not under its id: that answer belongs to the request that came first.
+            let problem = format!("request id {id} was used before");
+            self.complain(malformed(ErrorCode::INVALID_REQUEST, problem), None);
+            return false;
+        }
+        let is_call = matches!(request, ClientRequest::CallToolRequest(_));
+        if is_call && self.cancelled_ahead.contains(id) {
+            debug!(%id, "a call was cancelled before it began");
+            return false;
+        }
+        if !self.open.add(id, bytes, may_wait) {
+            let failure = Failure::too_much_unanswered();
+            let refusal = protocol_error(ErrorCode::INTERNAL_ERROR, &failure);
+            self.complain(refusal, Some(id.clone()));
+            return false;
+        }
+        self.begun |= begins(request);
+        true
     }
 
     /// In a task of its own: reading may be dropped at any await, a line must not be cut.
@@ -187,8 +205,8 @@ impl OpenRequests {
     }
 
     /// False if there is no room for it.
-    fn add(&self, id: &RequestId, bytes: usize) -> bool {
-        let held = self.room.take(bytes);
+    fn add(&self, id: &RequestId, bytes: usize, may_wait: bool) -> bool {
+        let held = self.room.take(bytes, may_wait);
         held.map(|held| self.lock().open.insert(id.clone(), held)).is_some()
     }
 
@@ -299,13 +317,13 @@ where
                 self.open.room.is_free().await;
             };
             tokio::select! {
-                biased;
+                biased; // A cancel that has arrived is seen before its call is taken.
+                () = self.lines.read_more() => self.look_ahead(),
                 () = room, if has_line => {
                     if let Some(message) = self.take_message() {
                         return Some(message);
                     }
                 }
-                () = self.lines.read_more() => {}
                 () = self.open.last_answers(ended_at) => {
                     self.output.left.cancel();
                     return None;

@@ -2,7 +2,7 @@
 
 use protocol::Json;
 
-use super::{Room, TEXT_MAX, cut, is_true, number, object, take_list, text};
+use super::{Room, cut, is_true, number, object, take_list, text};
 
 /// Entries in a row that say the same.
 struct Row {
@@ -22,11 +22,10 @@ pub(crate) fn tell(mut given: Json, asked: &Json) -> Json {
     let (mut entries, mut oldest) = (Vec::new(), None);
     let mut left_out = number(&given, "more").unwrap_or_default();
     for row in rows.by_ref() {
-        let shown = row.shown();
-        if !room.takes(&shown) {
+        let Some(shown) = room.take(|text_max| row.shown(text_max)) else {
             left_out = left_out.saturating_add(row.count);
             break;
-        }
+        };
         entries.push(shown);
         oldest = row.cursor;
     }
@@ -89,12 +88,12 @@ impl Row {
             == (&other.kind, &other.message, &other.stack_trace)
     }
 
-    fn shown(&self) -> Json {
+    fn shown(&self, text_max: usize) -> Json {
         let stack_trace = self.stack_trace.as_deref().unwrap_or_default();
         object([
             ("type", Some(Json::from(self.kind.as_str()))),
-            ("message", Some(Json::from(cut(&self.message, TEXT_MAX)))),
-            ("stack_trace", Some(Json::from(cut(stack_trace, TEXT_MAX)))),
+            ("message", Some(Json::from(cut(&self.message, text_max)))),
+            ("stack_trace", Some(Json::from(cut(stack_trace, text_max)))),
             ("count", (self.count > 1).then(|| Json::from(self.count))),
         ])
     }

@@ -85,13 +85,19 @@ impl Room {
         Self { items, bytes: LIST_BYTES_MAX }
     }
 
-    /// Takes the room of an item; false if it does not fit. Its texts are cut, so the first one always fits.
-    fn takes(&mut self, item: &Json) -> bool {
-        let bytes = item.to_string().len();
-        let fits = self.items > 0 && bytes <= self.bytes;
-        self.items = self.items.saturating_sub(1);
-        self.bytes = self.bytes.saturating_sub(bytes);
-        fits
+    /// The next item, if it fits. `shown` gives it with texts of at most so many characters. The first one is cut
+    /// until it fits: a list without it would hide everything behind it.
+    fn take(&mut self, shown: impl Fn(usize) -> Json) -> Option<Json> {
+        let is_first = self.bytes == LIST_BYTES_MAX;
+        let mut text_max = TEXT_MAX;
+        let mut item = shown(text_max);
+        while is_first && text_max > 0 && item.to_string().len() > self.bytes {
+            text_max /= 2;
+            item = shown(text_max);
+        }
+        self.items = self.items.checked_sub(1)?;
+        self.bytes = self.bytes.checked_sub(item.to_string().len())?;
+        Some(item)
     }
 }
 

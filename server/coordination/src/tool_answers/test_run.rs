@@ -2,7 +2,7 @@
 
 use protocol::Json;
 
-use super::{Room, TEXT_MAX, cut, name, number, object, take_list, text};
+use super::{Room, cut, name, number, object, take_list, text};
 
 /// Failed tests that are listed.
 pub(crate) const FAILED_MAX: usize = 50;
@@ -12,7 +12,8 @@ pub(crate) fn tell(mut given: Json, _asked: &Json) -> Json {
     let summary = given.get("summary").unwrap_or(&Json::Null);
     let known = number(summary, "failed").unwrap_or_default().max(failed.len() as u64);
     let mut room = Room::new(FAILED_MAX);
-    let listed: Vec<Json> = failed.iter().map(shown).take_while(|test| room.takes(test)).collect();
+    let fitting = failed.iter().map_while(|test| room.take(|text_max| shown(test, text_max)));
+    let listed: Vec<Json> = fitting.collect();
     let left_out = known.saturating_sub(listed.len() as u64);
     object([
         ("summary", Some(counts(summary))),
@@ -26,11 +27,11 @@ fn counts(summary: &Json) -> Json {
     object(["total", "passed", "failed", "skipped", "duration_ms"].map(field))
 }
 
-fn shown(test: &Json) -> Json {
+fn shown(test: &Json, text_max: usize) -> Json {
     let field = |name: &str| text(test, name).unwrap_or_default();
     object([
         ("name", Some(Json::from(name(field("name"))))),
-        ("message", Some(Json::from(cut(field("message"), TEXT_MAX)))),
-        ("stack_trace", Some(Json::from(cut(field("stack_trace"), TEXT_MAX)))),
+        ("message", Some(Json::from(cut(field("message"), text_max)))),
+        ("stack_trace", Some(Json::from(cut(field("stack_trace"), text_max)))),
     ])
 }

@@ -6,6 +6,8 @@ use serde_json::json;
 
 /// Characters of one text.
 const TEXT_MAX: usize = 4_000;
+/// Bytes of one list.
+const LIST_BYTES_MAX: usize = 32 * 1024;
 /// Failed tests that are listed.
 const FAILED_MAX: usize = 50;
 
@@ -95,6 +97,43 @@ fn what_is_left_out_is_counted_and_can_be_asked_for() {
     assert_eq!(told.get("cursor_lost"), None);
 }
 
+/// An entry that came several times.
+fn repeated(message: &str, count: u64) -> Json {
+    let mut entry = entry(message);
+    entry["count"] = json!(count);
+    entry
+}
+
+#[test]
+fn entries_that_are_left_out_are_counted_as_often_as_they_came() {
+    let entries = vec![repeated("a", 5), repeated("b", 3), repeated("c", 2), repeated("d", 7)];
+    let mut given = plain(entries.clone());
+    given["more"] = json!(100);
+    let more = |max: u64| {
+        let told = console(given.clone(), &json!({ "max_entries": max }));
+        (told["truncated"].clone(), told["more"].clone())
+    };
+    assert_eq!(more(1), (json!(true), json!(100 + 5 + 3 + 2)), "d alone is listed");
+    assert_eq!(more(2), (json!(true), json!(100 + 5 + 3)));
+    assert_eq!(more(3), (json!(true), json!(100 + 5)));
+    assert_eq!(more(4), (json!(true), json!(100)), "what Unity itself left out");
+    let all = console(plain(entries), &json!({ "max_entries": 4 }));
+    assert_eq!((&all["truncated"], all.get("more")), (&json!(false), None));
+}
+
+#[test]
+fn entries_that_do_not_fit_are_counted_too() {
+    let long = |sign: &str| sign.repeat(TEXT_MAX);
+    let entries: Vec<Json> = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"]
+        .iter()
+        .map(|sign| repeated(&long(sign), 2))
+        .collect();
+    let told = console(plain(entries), &json!({ "max_entries": 10 }));
+    let listed = told["count"].as_u64().unwrap();
+    assert_eq!(listed, 8, "32 KiB of a little over 4,000 bytes each");
+    assert_eq!(told["more"], 2 * (10 - listed));
+}
+
 #[test]
 fn next_begins_before_the_oldest_of_entries_that_say_the_same() {
     let told = console(numbered(&["a", "b", "b"], 1), &json!({ "max_entries": 1 }));
@@ -165,6 +204,44 @@ fn no_answer_reaches_a_mebibyte_whatever_unity_gives() {
             .collect();
         assert!(written(test_run(run(2_000, failed))) < 1_048_576, "{sign:?}");
     }
+}
+
+/// A text of which each character takes six bytes in JSON.
+fn controls() -> String {
+    "\u{1}".repeat(20_000)
+}
+
+#[test]
+fn the_first_entry_is_always_listed_and_the_older_ones_can_be_reached() {
+    let mut given = numbered(&["old", &controls()], 0);
+    given["entries"][1]["stack_trace"] = json!(controls());
+    let told = console(given, &json!({ "max_entries": 2 }));
+    assert_eq!((&told["count"], &told["truncated"]), (&json!(2), &json!(false)), "{told}");
+    let newest = told["entries"][0]["message"].as_str().unwrap();
+    assert!(newest.starts_with(&"\u{1}".repeat(1_000)), "not cut more than it must be");
+    assert!(newest.ends_with(" more characters)"), "{newest}");
+    assert!(told["entries"][0].to_string().len() <= LIST_BYTES_MAX);
+}
+
+#[test]
+fn the_second_entry_is_the_first_of_the_next_page() {
+    let mut given = numbered(&["old", &controls(), &controls()], 0);
+    for number in [1, 2] {
+        given["entries"][number]["stack_trace"] = json!(format!("{number}{}", controls()));
+    }
+    let told = console(given, &json!({ "max_entries": 9 }));
+    assert_eq!((&told["count"], &told["more"]), (&json!(1), &json!(2)));
+    assert_eq!(told["next"], json!({ "before": "c-3", "max_entries": 9 }));
+}
+
+#[test]
+fn the_first_failed_test_is_always_listed() {
+    let test = json!({ "name": controls(), "message": controls(), "stack_trace": controls() });
+    let told = test_run(run(3, vec![test.clone(), test.clone(), test]));
+    let listed = told["failed_tests"].as_array().unwrap();
+    assert_eq!((listed.len(), &told["failed_tests_left_out"]), (1, &json!(2)));
+    assert!(listed[0].to_string().len() <= LIST_BYTES_MAX);
+    assert!(listed[0]["message"].as_str().unwrap().starts_with(&"\u{1}".repeat(1_000)));
 }
 
 fn run(failed: u64, failed_tests: Vec<Json>) -> Json {
