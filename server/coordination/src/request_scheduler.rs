@@ -42,11 +42,29 @@ pub(crate) struct Trip {
     pub(crate) tool_name: &'static str,
     pub(crate) sent_at: Timestamp,
     pub(crate) timeout: Duration,
+    /// When a later session said that it is still at work on it.
+    pub(crate) confirmed_at: Option<Timestamp>,
 }
 
 impl Trip {
+    pub(crate) fn new(
+        request_id: RequestId,
+        on: ConnectionId,
+        tool_name: &'static str,
+        sent_at: Timestamp,
+        timeout: Duration,
+    ) -> Self {
+        Self { request_id, on, tool_name, sent_at, timeout, confirmed_at: None }
+    }
+
     pub(crate) fn timeout_at(&self) -> Timestamp {
         self.sent_at + self.timeout
+    }
+
+    /// Since when it blocks the session that has it now, beyond its time.
+    pub(crate) fn overdue_since(&self) -> Timestamp {
+        let over = self.timeout_at();
+        self.confirmed_at.map_or(over, |confirmed| confirmed.max(over))
     }
 }
 
@@ -235,10 +253,12 @@ impl RequestScheduler {
     }
 
     /// The request in the lane is executed by this session now.
-    pub(crate) fn move_lane_to(&mut self, session: ConnectionId) {
+    pub(crate) fn move_lane_to(&mut self, session: ConnectionId, now: Timestamp) {
         match &mut self.lane {
             Lane::Free => {}
-            Lane::Taken { trip, .. } | Lane::Kept { trip } => trip.on = session,
+            Lane::Taken { trip, .. } | Lane::Kept { trip } => {
+                (trip.on, trip.confirmed_at) = (session, Some(now));
+            }
         }
     }
 

@@ -113,7 +113,7 @@ impl ExecutionCoordinator {
         let request_id = self.ids.request();
         let frame = target.cancel(request_id.clone());
         let timeout = self.limits.status_timeout;
-        let trip = Trip { request_id, on, tool_name: "cancel_job", sent_at: now, timeout };
+        let trip = Trip::new(request_id, on, "cancel_job", now, timeout);
         self.start_trip(on, frame, trip, Purpose::Cancel { job });
         true
     }
@@ -161,7 +161,7 @@ impl ExecutionCoordinator {
         let Some(call) = self.scheduler.call(id) else { return };
         let (tool, timeout) = (call.asked.tool, call.asked.timeout);
         let request_id = call.request_id.clone();
-        let trip = Trip { request_id, on, tool_name: tool.name, sent_at: now, timeout };
+        let trip = Trip::new(request_id, on, tool.name, now, timeout);
         if !self.link.offers(tool.name) {
             return self.reply(id, Err(Failure::tool_not_in_plugin(tool)));
         }
@@ -174,7 +174,7 @@ impl ExecutionCoordinator {
         let Some(job) = self.jobs.get(id) else { return };
         let (tool, request_id) = (job.asked.tool, job.request_id.clone());
         let timeout = job.asked.timeout.min(self.limits.submit_timeout);
-        let trip = Trip { request_id, on, tool_name: tool.name, sent_at: now, timeout };
+        let trip = Trip::new(request_id, on, tool.name, now, timeout);
         if !self.link.offers(tool.name) {
             return self.fail_job(now, id, Failure::tool_not_in_plugin(tool));
         }
@@ -207,7 +207,7 @@ impl ExecutionCoordinator {
             request_id: request_id.clone(),
             job_id: unity_id,
         });
-        let trip = Trip { request_id, on, tool_name: "get_job_status", sent_at: now, timeout };
+        let trip = Trip::new(request_id, on, "get_job_status", now, timeout);
         self.start_trip(on, frame, trip, Purpose::Status { job, asker });
     }
 

@@ -186,7 +186,7 @@ impl ExecutionCoordinator {
         if trip.on != session {
             return Some(Deadline { at: trip.timeout_at(), why: Why::LaneOutlived });
         }
-        let at = trip.timeout_at() + self.limits.compile_grace;
+        let at = trip.overdue_since() + self.limits.compile_grace;
         let stuck = Deadline { at, why: Why::LaneStuck };
         self.link.is_alive(at, &self.limits).then_some(stuck)
     }

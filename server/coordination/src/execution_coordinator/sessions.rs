@@ -187,7 +187,7 @@ impl ExecutionCoordinator {
     ) {
         let still_runs = running.is_some_and(|id| self.scheduler.holds(&id));
         if still_runs {
-            self.scheduler.move_lane_to(on);
+            self.scheduler.move_lane_to(on, now);
         } else if self.scheduler.kept().is_some() {
             self.scheduler.free_lane(); // Its caller has an answer.
         }

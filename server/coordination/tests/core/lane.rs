@@ -412,9 +412,9 @@ fn a_plugin_that_never_finishes_is_told_to_restart_also_after_a_reconnect() {
         1500 close 1
         -> 1500 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         1600 ready 2 {"plugin_session_id":"s","running_request_id":"req-t-1"}
-        -> 61000 note SessionEnded { on: ConnectionId(2), why: Stuck }
-        -> 61000 unity 2 close 4408 a request has not been finished in time
-        61001 wait
+        -> 61600 note SessionEnded { on: ConnectionId(2), why: Stuck }
+        -> 61600 unity 2 close 4408 a request has not been finished in time
+        61601 wait
     "#,
     );
 }

@@ -105,6 +105,7 @@ impl Model {
         match &mut self.lane {
             Lane::Kept { on: of, .. } | Lane::Busy { on: of, .. } if still_runs => {
                 self.coverage.mark("Unity was still at work after a reconnect");
+                self.confirmed_at = now;
                 *of = Some(on);
             }
             Lane::Kept { .. } => {
@@ -242,6 +243,7 @@ impl Model {
     fn take_lane(&mut self, request: &RequestId, what: Trip, sent: Millis, timeout: Millis) {
         let on = self.session;
         self.cancel_was_last = matches!(what, Trip::Cancel(_));
+        self.confirmed_at = 0;
         self.lane = Lane::Busy { request: request.clone(), on, what, sent, timeout };
     }
 

@@ -38,6 +38,8 @@ pub(crate) struct Model {
     /// The call that Unity had when it went is held for it; the same for its jobs.
     holds_call: bool,
     holds_jobs: bool,
+    /// When a session last said that it is still at work on the request in the lane.
+    confirmed_at: Millis,
     /// The project that the last hello named.
     project: Option<String>,
     /// The oldest ping without a pong, or when the next is due.
@@ -208,6 +210,7 @@ impl Model {
             lost_at: None,
             holds_call: false,
             holds_jobs: false,
+            confirmed_at: 0,
             project: None,
             ping_at: None,
             ping_due: 0,

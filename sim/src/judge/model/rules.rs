@@ -88,7 +88,7 @@ impl Model {
             Lane::Kept { on, sent, timeout, .. }
                 if self.session.is_some() && on == self.session =>
             {
-                Some(sent + timeout + self.grace())
+                Some((sent + timeout).max(self.confirmed_at) + self.grace())
             }
             Lane::Kept { .. } | Lane::Free | Lane::Busy { .. } => None,
         }
