@@ -55,6 +55,15 @@ enum Message {
     Look(oneshot::Sender<EditorReport>),
 }
 
+impl Message {
+    /// The loop has ended in order: a call did not run.
+    fn refuse(self) {
+        if let Self::Call { caller, .. } = self {
+            caller.outcome.send(Err(Failure::stopping())).unwrap_or_default();
+        }
+    }
+}
+
 /// Where the answer to a call goes, and what the log says of it.
 struct Caller {
     outcome: oneshot::Sender<Outcome>,
@@ -93,9 +102,9 @@ impl OpenCall {
         tokio::select! {
             biased;
             Some(report) = self.progress.recv() => News::Progress(report),
-            // The loop is gone only when every call it had is answered.
+            // The loop is gone, and nobody knows what it did with the call.
             outcome = &mut self.outcome => {
-                News::Outcome(outcome.unwrap_or_else(|_| Err(Failure::stopping())))
+                News::Outcome(outcome.unwrap_or_else(|_| Err(Failure::broken_after_sending())))
             }
         }
     }
@@ -166,9 +175,11 @@ impl CoordinatorHandle {
         answer.await.ok()
     }
 
-    /// A message for a loop that has ended is dropped: its sender sees that the channel for the answer is closed.
+    /// A message for a loop that has ended is dropped.
     async fn deliver(&self, message: Message) {
-        self.inbox.send(message).await.unwrap_or_default();
+        if let Err(mpsc::error::SendError(message)) = self.inbox.send(message).await {
+            message.refuse();
+        }
     }
 
     fn next_number(&self) -> u64 {
@@ -201,6 +212,11 @@ pub async fn run<C: Core>(core: C, mut inbox: Inbox) {
             server.transition(event);
         }
         server.decoding = None;
+    }
+    // Calls that came too late.
+    inbox.0.close();
+    while let Some(message) = inbox.0.recv().await {
+        message.refuse();
     }
 }
 
@@ -266,38 +282,36 @@ impl<C: Core> EventLoop<C> {
         }
     }
 
-    /// A panic in the core is a defect, but not the end: the caller gets the guarantee that is true.
+    /// A panic in the core is a defect, but not the end: no call is left behind, and each gets the guarantee that is
+    /// true. The panic is logged where it happens.
     fn decide(&mut self, event: Event) -> Vec<Effect> {
         let now = self.now();
-        let call = if let Event::CallReceived { call, .. } = &event { Some(*call) } else { None };
-        match self.handle(now, event) {
-            Some(effects) => effects,
-            None => call.map(|call| self.break_off(now, call)).unwrap_or_default(),
+        match catch_unwind(AssertUnwindSafe(|| self.core.handle(now, event))) {
+            Ok(effects) => {
+                self.panics = 0;
+                effects
+            }
+            Err(panic) => {
+                self.panics += 1;
+                let callers = self.callers.keys().copied().collect();
+                let recovered = Event::Recovered { callers };
+                let recover = AssertUnwindSafe(|| self.core.handle(now, recovered));
+                let effects = catch_unwind(recover).unwrap_or_else(|_| self.give_up());
+                if self.panics > PANICS_MAX {
+                    self.give_up();
+                    resume_unwind(panic); // It will not recover: an end is better than a loop.
+                }
+                effects
+            }
         }
     }
 
-    /// `None` if the core panicked, which is logged where it happens.
-    fn handle(&mut self, now: Timestamp, event: Event) -> Option<Vec<Effect>> {
-        let handled = catch_unwind(AssertUnwindSafe(|| self.core.handle(now, event)));
-        self.panics = if handled.is_ok() { 0 } else { self.panics + 1 };
-        match handled {
-            // It will not recover: an end is better than a loop.
-            Err(panic) if self.panics > PANICS_MAX => resume_unwind(panic),
-            handled => handled.ok(),
-        }
-    }
-
-    fn break_off(&mut self, now: Timestamp, call: CallId) -> Vec<Effect> {
-        let effects = self.handle(now, Event::CallBroke { call }).unwrap_or_default();
-        let answers =
-            |effect: &Effect| matches!(effect, Effect::Reply { call: of, .. } if *of == call);
-        if !effects.iter().any(answers)
-            && let Some(caller) = self.callers.remove(&call)
-        {
-            // The core lost track of it, so it is unknown whether it was sent.
+    /// The core cannot say what became of the calls, so it is unknown whether they were sent.
+    fn give_up(&mut self) -> Vec<Effect> {
+        for caller in std::mem::take(&mut self.callers).into_values() {
             caller.outcome.send(Err(Failure::broken_after_sending())).unwrap_or_default();
         }
-        effects
+        Vec::new()
     }
 
     /// Nothing will be sent there any more.
@@ -313,6 +327,7 @@ impl<C: Core> EventLoop<C> {
             | Event::UnityFrame { .. }
             | Event::UnityNotSent { .. }
             | Event::StopRequested
+            | Event::Recovered { .. }
             | Event::DeadlineReached => {}
         }
     }
@@ -370,5 +385,91 @@ impl<C: Core> EventLoop<C> {
         let refused = sent.err()?;
         bridge.dropped.cancel();
         Some(refused.into_inner())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use coordination::{Boot, Deadline, ExecutionCoordinator, Limits, RawCall, validate};
+    use protocol::{Map, codec};
+
+    use super::*;
+
+    /// A core that does what it should and then panics, so that nobody hears of it.
+    struct Panics {
+        core: ExecutionCoordinator,
+        at: fn(&Event) -> bool,
+    }
+
+    impl Core for Panics {
+        fn handle(&mut self, now: Timestamp, event: Event) -> Vec<Effect> {
+            let panics = (self.at)(&event);
+            let effects = self.core.handle(now, event);
+            assert!(!panics, "a planted defect");
+            effects
+        }
+
+        fn next_deadline(&self) -> Option<Deadline> {
+            self.core.next_deadline()
+        }
+
+        fn editor_report(&self, now: Timestamp) -> EditorReport {
+            self.core.editor_report(now)
+        }
+    }
+
+    /// What a `read_console` is told by a core that panics at such an event.
+    async fn told(at: fn(&Event) -> bool, answers: bool) -> String {
+        let (core, inbox) = channel();
+        let boot = Boot::new("t").unwrap();
+        let decisions = ExecutionCoordinator::new(Limits::default(), boot, "1");
+        tokio::spawn(run(Panics { core: decisions, at }, inbox));
+        core.tell(Event::PortBound).await;
+        let port = core.unity_opened().await;
+        let frame =
+            |text: &str| Event::UnityFrame { on: port.id, frame: codec::decode(text.as_bytes()) };
+        core.tell(frame(
+            r#"{"type":"hello","protocol_version":1,"plugin_version":"1","state":"ready"}"#,
+        ))
+        .await;
+        let request = validate(RawCall { tool: "read_console".to_owned(), arguments: Map::new() });
+        let mut call = core.call(request.unwrap(), false).await;
+        if answers {
+            let answer = r#"{"type":"result","protocol_version":1,"request_id":"req-t-1","status":"ok","result":{"entries":[],"count":0,"truncated":false}}"#;
+            core.tell(frame(answer)).await;
+        }
+        loop {
+            if let News::Outcome(outcome) = call.news().await {
+                let failure = outcome.unwrap_err();
+                return format!("{} {}", failure.code, failure.guarantee.text());
+            }
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn no_call_is_left_behind_when_a_frame_makes_the_core_panic() {
+        let at = |event: &Event| {
+            matches!(event, Event::UnityFrame { frame: Ok(protocol::FromUnity::Result(_)), .. })
+        };
+        assert_eq!(told(at, true).await, "ERR_INVALID_RESPONSE unknown");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn no_call_is_left_behind_when_a_deadline_makes_the_core_panic() {
+        let at = |event: &Event| matches!(event, Event::DeadlineReached);
+        assert_eq!(told(at, false).await, "ERR_INVALID_RESPONSE unknown");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_whose_arrival_makes_the_core_panic_is_answered() {
+        let at = |event: &Event| matches!(event, Event::CallReceived { .. });
+        assert_eq!(told(at, false).await, "ERR_REQUEST_TIMEOUT unknown");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn no_call_is_left_behind_when_the_core_cannot_recover() {
+        let at =
+            |event: &Event| matches!(event, Event::CallReceived { .. } | Event::Recovered { .. });
+        assert_eq!(told(at, false).await, "ERR_INVALID_RESPONSE unknown");
     }
 }

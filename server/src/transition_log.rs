@@ -31,6 +31,9 @@ pub(crate) fn event(event: &Event) {
         }
         Event::UnityClosed { on, by } => debug!(session = on.0, ?by, "unity socket closed"),
         Event::StopRequested => info!("stopping"),
+        Event::Recovered { callers } => {
+            debug!(calls = callers.len(), "looking for calls that a failure left behind");
+        }
         Event::DeadlineReached => trace!("deadline reached"),
     }
 }

@@ -49,6 +49,10 @@ pub enum Event {
         by: ClosedBy,
     },
     StopRequested,
+    /// The core panicked and may have lost track of something. `callers`: every call that still has no answer.
+    Recovered {
+        callers: Vec<CallId>,
+    },
     /// `next_deadline` has passed.
     DeadlineReached,
 }

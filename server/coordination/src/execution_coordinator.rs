@@ -9,6 +9,7 @@ mod calls;
 mod dispatch;
 mod expiry;
 mod jobs;
+mod recovery;
 mod sessions;
 
 use protocol::ToUnity;
@@ -110,6 +111,10 @@ impl ExecutionCoordinator {
 
     /// The only way any state of the server changes.
     pub fn handle(&mut self, now: Timestamp, event: Event) -> Vec<Effect> {
+        if let Event::Recovered { callers } = event {
+            self.recover(now, &callers); // Nothing else: what panicked may panic again.
+            return std::mem::take(&mut self.effects);
+        }
         self.expire(now); // Time passed before the event happened.
         self.react(now, event);
         self.dispatch(now); // Whatever happened, work may now be possible.
@@ -131,7 +136,7 @@ impl ExecutionCoordinator {
             Event::UnityNotSent { on, frame } => self.on_not_sent(now, on, frame),
             Event::UnityClosed { on, by } => self.on_closed(now, on, by),
             Event::StopRequested => self.on_stop(now),
-            Event::DeadlineReached => {}
+            Event::DeadlineReached | Event::Recovered { .. } => {}
         }
     }
 

@@ -313,6 +313,16 @@ impl JobManager {
         self.jobs.update(id, |job| job.waiters.push(waiter));
     }
 
+    pub(crate) fn has_waiter(&self, id: JobId, call: CallId) -> bool {
+        let waits = |job: &Job| job.waiters.iter().any(|waiter| waiter.call == call);
+        self.jobs.get(id).is_some_and(waits)
+    }
+
+    /// Every job that has not ended.
+    pub(crate) fn active(&self) -> Vec<JobId> {
+        self.jobs.active()
+    }
+
     pub(crate) fn remove_waiter(&mut self, id: JobId, call: CallId) {
         self.jobs.update(id, |job| job.waiters.retain(|waiter| waiter.call != call));
     }

@@ -140,7 +140,10 @@ impl<C: Core> CheckedCore<C> {
             Event::UnityNotSent { on, frame } => model.on_not_sent(now, *on, frame),
             Event::UnityClosed { on, by } => model.on_closed(now, *on, *by),
             Event::StopRequested => model.on_stop(now),
-            Event::PortBound | Event::UnityOpened { .. } | Event::DeadlineReached => {}
+            Event::PortBound
+            | Event::UnityOpened { .. }
+            | Event::Recovered { .. }
+            | Event::DeadlineReached => {}
         }
     }
 
