@@ -17,8 +17,8 @@ const AFTER_HELP: &str = "Examples:
   unity-mcp --port 8123          for agents over HTTP, at http://127.0.0.1:8123/mcp
   unity-mcp --print-config       show every setting and where its value comes from
 
-Settings are read from flags, then from unity-mcp.server.json in the working directory (or --config FILE),
-then defaults apply. Every setting of the file has a flag of the same name; unity_ws_port is --port.
+Settings are read from flags, then from unity-mcp.server.json (in the folder of --project, in the working
+directory, or in the Unity project around it; or --config FILE), then defaults apply. Every setting of the file has a flag of the same name; unity_ws_port is --port.
 
 Exit codes: 0 stopped cleanly, 2 bad flags or configuration, 3 the port is in use, 1 anything else.";
 
@@ -44,6 +44,7 @@ pub(crate) fn parse() -> Arguments {
         log_format: log_format(&matches),
         flags: RawFlags {
             config: matches.get_one("config").cloned(),
+            project: matches.get_one("project").cloned(),
             settings: settings.collect(),
         },
     }
@@ -94,6 +95,13 @@ fn command() -> Command {
                 .long("config")
                 .value_name("FILE")
                 .help("Read settings from FILE instead of unity-mcp.server.json")
+                .value_parser(value_parser!(PathBuf)),
+        )
+        .arg(
+            Arg::new("project")
+                .long("project")
+                .value_name("DIR")
+                .help("Serve only the Unity project in DIR [default: the one around the working directory]")
                 .value_parser(value_parser!(PathBuf)),
         )
         .arg(flag("print-config", "Show every setting and where its value comes from, then exit"))

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use protocol::{Json, Map, parse_json, printable};
 
+use crate::project;
 use coordination::{Limits, SETTINGS, Setting};
 use flags::apply_flag;
 
@@ -27,6 +28,7 @@ const FILE_BYTES_MAX: u64 = 1024 * 1024;
 #[derive(Clone, Debug, Default)]
 pub struct RawFlags {
     pub config: Option<PathBuf>,
+    pub project: Option<PathBuf>,
     /// By the name of the setting, such as `queue_max_size` for `--queue-max-size`.
     pub settings: Vec<(String, String)>,
 }
@@ -40,6 +42,8 @@ pub struct Config {
     pub allowed_origins: Vec<String>,
     /// Whether agents and the plugin must send the token of this user.
     pub require_token: bool,
+    /// The Unity project that this server is for, if it is for one.
+    pub project: Option<String>,
     sources: Vec<(&'static str, String, Source)>,
 }
 
@@ -138,8 +142,10 @@ impl Number {
 /// The effective configuration: a flag overrides the file, and the file overrides the default.
 pub fn load(flags: &RawFlags, directory: &Path) -> Result<Config, ConfigError> {
     let mut config = Config::default();
+    let found = find_project(flags, directory)?;
+    config.project = found.as_ref().map(|path| project::comparable(&path.to_string_lossy()));
     let mut given: Vec<(&'static str, Source)> = Vec::new();
-    if let Some(ConfigFile { path, fields }) = read_file(flags, directory)? {
+    if let Some(ConfigFile { path, fields }) = read_file(flags, directory, found.as_deref())? {
         check_schema_version(&path, &fields)?;
         for (name, value) in &fields {
             let name = apply_field(&mut config, &path, name, value)?;
@@ -161,6 +167,7 @@ impl Default for Config {
             limits: Limits::default(),
             allowed_origins: Vec::new(),
             require_token: false,
+            project: None,
             sources: Vec::new(),
         }
     }
@@ -174,12 +181,13 @@ impl Config {
 
     /// Every value and where it came from, one line each.
     pub fn describe(&self) -> String {
+        let project = self.project.as_ref().map(|path| format!("project = {path}\n"));
         let lines = self.sources.iter().map(|(name, value, source)| match source {
             Source::Default => format!("{name} = {value} (default)\n"),
             Source::File(path) => format!("{name} = {value} ({})\n", path.display()),
             Source::Flag => format!("{name} = {value} (flag)\n"),
         });
-        lines.collect()
+        lines.chain(project).collect()
     }
 }
 
@@ -217,11 +225,34 @@ fn read_bounded(path: &Path) -> std::io::Result<Result<Vec<u8>, String>> {
     Ok(Ok(text))
 }
 
+/// The project that `--project` names, or the one that the working directory is in.
+fn find_project(flags: &RawFlags, directory: &Path) -> Result<Option<PathBuf>, ConfigError> {
+    let Some(named) = &flags.project else { return Ok(project::find(directory)) };
+    let path = directory.join(named);
+    if path.is_dir() {
+        return Ok(Some(path));
+    }
+    let shown = printable(&named.display().to_string(), 200);
+    Err(invalid(&format!("--project is \"{shown}\", but must be the folder of a Unity project")))
+}
+
+/// The first of these that exists: in the project that was named, in the working directory, in the project around it.
+fn default_file(flags: &RawFlags, directory: &Path, project: Option<&Path>) -> PathBuf {
+    let named = project.filter(|_| flags.project.is_some());
+    let folders = named.into_iter().chain([directory]).chain(project);
+    let mut files = folders.map(|folder| folder.join(DEFAULT_FILE));
+    files.find(|file| file.exists()).unwrap_or_else(|| directory.join(DEFAULT_FILE))
+}
+
 /// `None` if there is no file and `--config` was not given.
-fn read_file(flags: &RawFlags, directory: &Path) -> Result<Option<ConfigFile>, ConfigError> {
+fn read_file(
+    flags: &RawFlags,
+    directory: &Path,
+    project: Option<&Path>,
+) -> Result<Option<ConfigFile>, ConfigError> {
     let path = match &flags.config {
         Some(path) => directory.join(path),
-        None => directory.join(DEFAULT_FILE),
+        None => default_file(flags, directory, project),
     };
     let unreadable = |problem: &str| {
         let message = format!("{} {problem}", path.display());

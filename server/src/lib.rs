@@ -10,6 +10,7 @@
 //! | `mcp` | requests of agents become calls, outcomes become results |
 //! | `unity` | the sockets of the plugin |
 //! | `port` | which program holds the port, and where a request runs |
+//! | `project` | which Unity project a folder belongs to, and how paths are compared |
 //! | `budget`, `request_room` | every number of the shell; how many requests may be open |
 //! | `network`, `system` | what the server needs of a network; what differs between systems |
 //! | `config_loader`, `logger` | flags and file become a `Config`; the log |
@@ -22,6 +23,7 @@ pub mod logger;
 pub mod mcp;
 pub mod network;
 pub mod port;
+mod project;
 mod request_room;
 pub mod system;
 mod transition_log;

@@ -5,7 +5,7 @@ mod cli;
 use std::io::{ErrorKind, Write as _};
 use std::time::SystemTime;
 
-use coordination::ExecutionCoordinator;
+use coordination::{ExecutionCoordinator, ProjectRules};
 use rmcp::transport::io::stdio_pipes;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
@@ -61,6 +61,8 @@ async fn serve(config: Config, stdio: bool) -> Result<(), Failed> {
         if config.require_token { Some(token().map_err(|error| (2, error))?) } else { None };
     let boot = system::random_boot().map_err(|error| (1, format!("no randomness: {error}")))?;
     let core = ExecutionCoordinator::new(config.limits.clone(), boot, VERSION);
+    let ignore_case = system::PATHS_IGNORE_CASE;
+    let core = core.for_project(ProjectRules { own: config.project.clone(), ignore_case });
     let pid = std::process::id();
     let (network, sse_keep_alive) = (Loopback, SSE_KEEP_ALIVE);
     let started = SystemTime::now();

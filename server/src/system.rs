@@ -10,6 +10,9 @@ use tracing::warn;
 use crate::network::{Accepted, Listener, Network};
 use coordination::Boot;
 
+/// Upper and lower case are the same in the paths of most disks of these systems.
+pub const PATHS_IGNORE_CASE: bool = cfg!(any(windows, target_os = "macos"));
+
 /// TCP on 127.0.0.1 only.
 #[derive(Clone, Copy, Debug)]
 pub struct Loopback;

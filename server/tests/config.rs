@@ -20,7 +20,7 @@ fn directory(test: &str) -> PathBuf {
 
 fn flags(settings: &[(&str, &str)]) -> RawFlags {
     let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
-    RawFlags { config: None, settings: settings.iter().map(own).collect() }
+    RawFlags { config: None, project: None, settings: settings.iter().map(own).collect() }
 }
 
 /// Loads with this file. An error comes without the path, which differs from run to run.
@@ -47,6 +47,7 @@ hello_timeout_ms = 5000 (default)
 job_poll_interval_ms = 1000 (default)
 request_reconnect_wait_ms = 2500 (default)
 compile_grace_timeout_ms = 60000 (default)
+queue_wait_max_ms = 120000 (default)
 max_message_bytes = 1048576 (default)
 takeover_probe_ms = 500 (default)
 job_retention_max = 256 (default)
@@ -219,7 +220,7 @@ fn a_byte_order_mark_does_not_matter() {
 #[test]
 fn a_file_that_was_asked_for_must_be_there_and_readable() {
     let directory = directory("missing");
-    let flags = RawFlags { config: Some("other.json".into()), settings: Vec::new() };
+    let flags = RawFlags { config: Some("other.json".into()), ..RawFlags::default() };
     let told = load(&flags, &directory).unwrap_err().to_string();
     assert!(told.starts_with("ERR_CONFIG_PARSE: "), "{told}");
     assert!(told.contains("other.json cannot be read: "), "{told}");
@@ -228,4 +229,45 @@ fn a_file_that_was_asked_for_must_be_there_and_readable() {
     std::fs::create_dir(directory.join(DEFAULT_FILE)).unwrap();
     let told = load(&RawFlags::default(), &directory).unwrap_err().to_string();
     assert!(told.starts_with("ERR_CONFIG_PARSE: "), "{told}");
+}
+
+#[test]
+fn the_file_of_the_named_project_comes_before_that_of_the_working_directory() {
+    let root = directory("projects");
+    let (here, game) = (root.join("here"), root.join("game"));
+    for (folder, port) in [(&here, 1), (&game, 2)] {
+        std::fs::create_dir_all(folder).unwrap();
+        let text = format!("{{ \"unity_ws_port\": {port} }}");
+        std::fs::write(folder.join(DEFAULT_FILE), text).unwrap();
+    }
+    let named = RawFlags { project: Some(game.clone()), ..RawFlags::default() };
+    let config = load(&named, &here).unwrap();
+    assert_eq!(config.port, 2);
+    assert!(config.project.unwrap().ends_with("/projects/game"));
+    std::fs::remove_file(game.join(DEFAULT_FILE)).unwrap();
+    assert_eq!(load(&named, &here).unwrap().port, 1);
+    let none = load(&flags(&[]), &here).unwrap();
+    assert_eq!((none.port, none.project), (1, None));
+}
+
+#[test]
+fn a_project_is_found_around_the_working_directory_with_its_file() {
+    let root = directory("walking up");
+    let inside = root.join("Assets/Scripts");
+    std::fs::create_dir_all(&inside).unwrap();
+    std::fs::create_dir_all(root.join("ProjectSettings")).unwrap();
+    std::fs::write(root.join(DEFAULT_FILE), "{ \"unity_ws_port\": 7 }").unwrap();
+    let config = load(&flags(&[]), &inside).unwrap();
+    assert_eq!(config.port, 7);
+    assert!(config.describe().ends_with("/walking up\n"), "{}", config.describe());
+}
+
+#[test]
+fn a_project_that_is_no_folder_is_refused() {
+    let project = Some(PathBuf::from("no such folder"));
+    let error = load(&RawFlags { project, ..RawFlags::default() }, &directory("nowhere"));
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        "ERR_CONFIG_VALIDATION: --project is \"no such folder\", but must be the folder of a Unity project"
+    );
 }

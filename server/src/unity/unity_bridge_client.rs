@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use coordination::{ClosedBy, ConnectionId, Event};
-use protocol::{JsonSize, ToUnity, codec};
+use protocol::{DecodeError, FromUnity, JsonSize, ToUnity, codec};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Semaphore, SemaphorePermit, mpsc};
 use tokio_tungstenite::tungstenite::Utf8Bytes;
@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::budget::{UNITY_CLOSE_TIMEOUT, UNITY_CLOSING_MAX, UNITY_FRAME_TOKENS_MAX};
 use crate::event_loop::{CoordinatorHandle, Outgoing, UnityPort};
+use crate::project;
 use crate::unity::pre_hello_limit::PreHelloLimit;
 use crate::unity::web_socket::{Ending, TOO_LARGE, TooLarge, WebSocket};
 
@@ -51,7 +52,7 @@ pub(crate) async fn serve<S>(
         if JsonSize::of(text.as_bytes()).tokens > UNITY_FRAME_TOKENS_MAX {
             return Err(TooLarge);
         }
-        let frame = || Event::UnityFrame { on: id, frame: codec::decode(text.as_bytes()) };
+        let frame = || Event::UnityFrame { on: id, frame: decode(text.as_bytes()) };
         core.tell_decoded(frame).await;
         Ok(())
     };
@@ -96,6 +97,15 @@ pub(crate) async fn serve<S>(
             }
         }
     }
+}
+
+/// The path of a project comes in the form in which paths are compared.
+fn decode(text: &[u8]) -> Result<FromUnity, DecodeError> {
+    let mut frame = codec::decode(text);
+    if let Ok(FromUnity::Hello(hello)) = &mut frame {
+        hello.project_path = hello.project_path.as_deref().map(project::comparable);
+    }
+    frame
 }
 
 /// Frames that were never begun belong to the core again.

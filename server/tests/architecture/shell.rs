@@ -10,7 +10,7 @@ use crate::source::{paths, resolve, rust_files, tokens};
 const SHELL: &[(&str, &[&str])] = &[
     ("budget", &[]),
     ("cli", &["config_loader", "logger"]),
-    ("config_loader", &["coordination"]),
+    ("config_loader", &["coordination", "project"]),
     ("event_loop", &["budget", "coordination", "transition_log"]),
     ("http", &["budget", "coordination", "event_loop", "mcp", "network", "request_room", "unity"]),
     (
@@ -34,10 +34,11 @@ const SHELL: &[(&str, &[&str])] = &[
     ("mcp", &["budget", "coordination", "event_loop", "port", "request_room"]),
     ("network", &[]),
     ("port", &["budget", "coordination", "event_loop", "network"]),
+    ("project", &[]),
     ("request_room", &["budget"]),
     ("system", &["budget", "coordination", "network"]),
     ("transition_log", &["coordination", "event_loop"]),
-    ("unity", &["budget", "coordination", "event_loop"]),
+    ("unity", &["budget", "coordination", "event_loop", "project"]),
 ];
 
 fn shell_root() -> PathBuf {
