@@ -14,6 +14,7 @@ mod configuration;
 mod disconnects;
 mod errors;
 mod logs;
+mod projects;
 mod relay;
 mod requests;
 mod shutdown;

@@ -3,7 +3,7 @@
 
 use protocol::Json;
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shape {
     Integer {
         min: u64,
@@ -25,7 +25,7 @@ pub enum Shape {
     Object(&'static [Field]),
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
     pub name: &'static str,
     pub shape: Shape,

@@ -8,7 +8,7 @@ use protocol::{ExecutionMode, Json, ToolMetadata};
 use crate::shape::{Field, Shape};
 use crate::tool_answers::{Tell, console, test_run};
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Tool {
     pub name: &'static str,
     /// What it does, for a table.
@@ -35,7 +35,7 @@ pub enum Kind {
 }
 
 /// How the server answers a call of a tool.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Route {
     /// From what the server knows, at once.
     EditorState,
@@ -48,7 +48,7 @@ pub enum Route {
 }
 
 /// What Unity answers, and what an agent gets of it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct UnityAnswer {
     /// What Unity must give.
     pub given: Shape,

@@ -67,11 +67,8 @@ impl ExecutionCoordinator {
         if self.send_direct_cancel() {
             return true;
         }
-        if self.cancel_had_its_turn {
-            self.serve_next(now) || self.send_cancel(now)
-        } else {
-            self.send_cancel(now) || self.serve_next(now)
-        }
+        let cancel_first = !self.cancel_had_its_turn;
+        (cancel_first && self.send_cancel(now)) || self.serve_next(now) || self.send_cancel(now)
     }
 
     /// A `run_tests` whose Editor is ready becomes a job, without waiting for the lane.

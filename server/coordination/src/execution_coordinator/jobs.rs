@@ -201,3 +201,71 @@ impl ExecutionCoordinator {
 pub(super) fn is_unknown_job(error: &ErrorBody) -> bool {
     error.code == ErrorCode::JobNotFound.text()
 }
+
+#[cfg(test)]
+mod tests {
+    use protocol::codec::decode;
+    use protocol::{JobState, Map};
+
+    use crate::{
+        Answer, Boot, CallId, CancelAnswer, ConnectionId, Effect, Event, ExecutionCoordinator,
+        Limits, RawCall, TOOLS, Timestamp, Tool, validate,
+    };
+
+    /// A core whose job cannot be cancelled in Unity, and runs there.
+    fn core_with_job() -> ExecutionCoordinator {
+        let tool = TOOLS.iter().find(|tool| tool.name == "run_tests").unwrap();
+        let tool: &'static Tool =
+            Box::leak(Box::new(Tool { supports_cancel: false, ..tool.clone() }));
+        let mut core = ExecutionCoordinator::new(Limits::default(), Boot::new("t").unwrap(), "1");
+        let on = ConnectionId(1);
+        let mut request =
+            validate(RawCall { tool: tool.name.to_owned(), arguments: Map::new() }).unwrap();
+        request.tool = tool;
+        let frame = |text: &str| Event::UnityFrame { on, frame: decode(text.as_bytes()) };
+        for event in [
+            Event::PortBound,
+            Event::UnityOpened { on },
+            frame(r#"{"type":"hello","protocol_version":1,"plugin_version":"1","state":"ready"}"#),
+            Event::CallReceived { call: CallId(1), request, wants_progress: false },
+            frame(
+                r#"{"type":"submit_job_result","protocol_version":1,"request_id":"req-t-1","status":"accepted","job_id":"u1"}"#,
+            ),
+        ] {
+            core.handle(Timestamp::default(), event);
+        }
+        core
+    }
+
+    fn is_cancel(effect: &Effect) -> bool {
+        matches!(effect, Effect::Send { frame: protocol::ToUnity::Cancel(_), .. })
+    }
+
+    #[test]
+    fn a_job_that_unity_cannot_cancel_is_cancel_requested_and_nothing_is_sent() {
+        let mut core = core_with_job();
+        let job = core.jobs.running()[0];
+        let arguments =
+            Map::from_iter([("job_id".to_owned(), protocol::Json::from(job.to_string()))]);
+        let request = validate(RawCall { tool: "cancel_job".to_owned(), arguments }).unwrap();
+        let event = Event::CallReceived { call: CallId(2), request, wants_progress: false };
+        let effects = core.handle(Timestamp::default(), event);
+        let told = effects.iter().find_map(|effect| match effect {
+            Effect::Reply { outcome: Ok(Answer::Cancel { status, .. }), .. } => Some(*status),
+            _ => None,
+        });
+        assert_eq!(told, Some(CancelAnswer::CancelRequested));
+        assert!(!effects.iter().any(is_cancel));
+        assert_eq!(core.jobs.state(job), Some(JobState::Running));
+    }
+
+    #[test]
+    fn a_job_that_unity_cannot_cancel_is_not_cancelled_there_when_its_time_is_over() {
+        let mut core = core_with_job();
+        let job = core.jobs.running()[0];
+        core.time_out_job(Timestamp::default(), job);
+        let effects = core.handle(Timestamp::default(), Event::DeadlineReached);
+        assert_eq!(core.jobs.state(job), Some(JobState::Timeout));
+        assert!(!effects.iter().any(is_cancel));
+    }
+}

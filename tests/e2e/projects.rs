@@ -1,0 +1,36 @@
+//! SPEC 12: a server that is for one Unity project.
+
+use harness::agent::StdioAgent;
+use harness::server::Server;
+use serde_json::json;
+
+use crate::plugin::Plugin;
+
+#[test]
+fn an_editor_of_another_project_is_refused_with_both_paths_and_agents_see_it() {
+    let folder = std::env::temp_dir().join(format!("unity-mcp-project-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let own = folder.to_str().unwrap().to_owned();
+    let mut server = Server::start(&["--stdio", "--project", &own]);
+    let mut agent = StdioAgent::new(&mut server);
+    let port = server.port();
+
+    let mut other = Plugin::pending(port);
+    other.say(json!({
+        "type": "hello", "plugin_version": "1", "state": "ready", "project_path": "/work/other",
+    }));
+    let refusal = other.expect("error");
+    assert_eq!(refusal["error"]["code"], "ERR_INVALID_REQUEST");
+    let message = refusal["error"]["message"].as_str().unwrap();
+    assert!(message.contains(&own) && message.contains("/work/other"), "{message}");
+    assert_eq!(other.expect_close(), 1008);
+    server.wait_for_line("refused a socket of unity");
+
+    let fields = json!({ "state": "ready", "project_path": own, "project_name": "game" });
+    let _plugin = Plugin::hello(port, fields);
+    let state = agent.run("get_editor_state", json!({})).unwrap();
+    assert_eq!(state["project"], json!({ "path": own, "name": "game", "unity_version": null }));
+    assert_eq!(state["refused"]["reason"], "other_project");
+    assert_eq!(state["refused"]["project_path"], "/work/other");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
