@@ -131,12 +131,13 @@ pub(crate) const UNITY_CLOSING_MAX: usize = 8;
 
 // The port and the relay.
 
-/// From one attempt to bind the port to the next. The contract asks for at most two seconds, probe included.
-pub(crate) const PORT_RETRY: Duration = Duration::from_millis(500);
-/// Attempts without an answer before an unknown holder counts as silent.
-pub(crate) const PORT_SILENT_ATTEMPTS: u32 = 2;
+/// From one attempt to bind the port to the next. A takeover takes at most two of them: one relay gets the port, then
+/// the others find it there.
+pub(crate) const PORT_RETRY: Duration = Duration::from_millis(250);
+/// How long an unknown holder may be silent. The contract asks for two seconds, and one retry may come on top.
+pub(crate) const PORT_SILENT_TIMEOUT: Duration = Duration::from_millis(1_700);
 /// The same for a unity-mcp: it may be busy, or about to end.
-pub(crate) const PORT_SILENT_ATTEMPTS_OF_OURS: u32 = 8;
+pub(crate) const PORT_SILENT_TIMEOUT_OF_OURS: Duration = Duration::from_secs(8);
 /// How long a process on this machine may take to accept a connection.
 pub(crate) const RELAY_CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long it may take to say what it is, connection included.

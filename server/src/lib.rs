@@ -49,7 +49,7 @@ use mcp::stdio_transport::StdioTransport;
 use mcp::tasks::TaskView;
 use network::{Listener as _, Network};
 use port::port_keeper::PortKeeper;
-use port::upstream::Upstream;
+use port::upstream::{PortState, Upstream};
 
 /// What the server calls itself, to Unity and to agents.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -88,8 +88,8 @@ impl<N: Network, C: Core> Server<N, C> {
         let (core, inbox) = event_loop::channel();
         let event_loop = event_loop::run(decisions, inbox);
 
-        let (holder, upstream) = watch::channel(None);
-        let upstream = Upstream::new(network.clone(), upstream);
+        let (state, port_state) = watch::channel(PortState::NotKnown);
+        let upstream = Upstream::new(network.clone(), port_state);
         let tasks_shown = TaskView { started, poll_interval: config.limits.job_poll_interval };
         let adapter = McpEndpointAdapter::new(core.clone(), upstream, tasks_shown);
         let (tasks, closing) = (TaskTracker::new(), CancellationToken::new());
@@ -101,15 +101,11 @@ impl<N: Network, C: Core> Server<N, C> {
         let message_max = config.limits.message_max_bytes;
         let settings =
             HttpSettings { instance_id: boot, pid, message_max, queue_max, sse_keep_alive };
-        let keeper = PortKeeper { network, port: config.port, core: core.clone(), holder };
+        let keeper = PortKeeper { network, port: config.port, core: core.clone(), state };
         tokio::spawn({
             let (core, tasks, closing) = (core.clone(), tasks.clone(), closing.clone());
             async move {
-                let listener = match listener {
-                    Some(listener) => listener,
-                    None => keeper.listener().await,
-                };
-                core.tell(Event::PortBound).await;
+                let listener = keeper.listener(listener).await;
                 let port = listener.port();
                 info!(
                     "listening on http://127.0.0.1:{port}/mcp; Unity connects to ws://127.0.0.1:{port}/unity"

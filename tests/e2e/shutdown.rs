@@ -97,6 +97,18 @@ fn a_signal_ends_it_with_calls_in_flight() {
     let error = agent.outcome(call).unwrap_err();
     assert_eq!(brief(&error), "ERR_UNITY_DISCONNECTED unknown");
     relay.assert_ends_cleanly();
+
+    // A call that waits until the holder of the port is known was sent nowhere.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = silent.local_addr().unwrap().port().to_string();
+    let mut relay = Server::start_with(&["--stdio", "--port", &port], |_| {});
+    let mut agent = StdioAgent::new(&mut relay);
+    let call = agent.call("read_console", json!({}));
+    agent.request("tools/list", json!({})); // The call was read.
+    relay.signal("-TERM");
+    let error = agent.outcome(call).unwrap_err();
+    assert_eq!(brief(&error), "ERR_EDITOR_NOT_READY not_executed");
+    relay.assert_ends_cleanly();
 }
 
 #[test]

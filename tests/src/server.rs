@@ -59,7 +59,21 @@ impl Server {
 
     pub fn start_with(flags: &[&str], prepare: impl FnOnce(&mut Command)) -> Self {
         let mut command = Command::new(program());
-        command.args(flags).current_dir(std::env::temp_dir());
+        command.args(flags);
+        Self::spawn(command, prepare)
+    }
+
+    /// Starts it with at most so many open files.
+    #[cfg(unix)]
+    pub fn start_with_descriptors(max: u32, flags: &[&str]) -> Self {
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("ulimit -n {max} && exec \"$0\" \"$@\"")]);
+        command.arg(program()).args(flags);
+        Self::spawn(command, |_| {})
+    }
+
+    fn spawn(mut command: Command, prepare: impl FnOnce(&mut Command)) -> Self {
+        command.current_dir(std::env::temp_dir());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         prepare(&mut command);
         let mut process = command.spawn().unwrap();

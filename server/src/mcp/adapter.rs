@@ -75,10 +75,11 @@ impl McpEndpointAdapter {
             Err(failure) => return Ok(tool_results::error(&failure).into()),
         };
         let (tool, knows_tasks) = (call.tool(), knows_tasks(context));
-        let request = move || relay::Request {
+        let request = relay::Request {
             method: "tools/call",
             name: tool.name.to_owned(),
             params: json!({ "name": tool.name, "arguments": arguments }),
+            client_request_id: call.client_request_id().map(str::to_owned),
             knows_tasks,
         };
         let here = async { Ok(self.respond(self.run(call, context).await, knows_tasks)) };
@@ -108,10 +109,11 @@ impl McpEndpointAdapter {
         let call = validate(RawCall { tool: tool.to_owned(), arguments })
             .map_err(|failure| task_error(&failure))?;
         let tool = call.tool();
-        let request = || relay::Request {
+        let request = relay::Request {
             method,
             name: task_id.to_owned(),
             params: json!({ "taskId": task_id, "inputResponses": {} }),
+            client_request_id: None,
             knows_tasks: true,
         };
         let here = async {
@@ -128,7 +130,7 @@ impl McpEndpointAdapter {
     async fn run_somewhere<T, R: DeserializeOwned + Into<T>>(
         &self,
         tool: &Tool,
-        request: impl FnOnce() -> relay::Request,
+        request: relay::Request,
         here: impl Future<Output = Result<T, ErrorData>>,
         context: &RequestContext<RoleServer>,
     ) -> Result<Result<T, ErrorData>, Failure> {
@@ -232,6 +234,7 @@ mod tests {
 
     use super::{McpEndpointAdapter, TaskView, Upstream, survive};
     use crate::event_loop::{self, CoordinatorHandle, Outgoing, UnityPort};
+    use crate::port::upstream::PortState;
     use crate::system::Loopback;
     use coordination::{
         Boot, Event, ExecutionCoordinator, Limits, Outcome, RawCall, ValidCall, validate,
@@ -244,9 +247,9 @@ mod tests {
             ExecutionCoordinator::new(Limits::default(), boot, "1"),
             inbox,
         ));
-        let (_, holder) = watch::channel(None);
+        let (_, port) = watch::channel(PortState::Ours);
         let tasks = TaskView { started: SystemTime::UNIX_EPOCH, poll_interval: Duration::ZERO };
-        (McpEndpointAdapter::new(core.clone(), Upstream::new(Loopback, holder), tasks), core)
+        (McpEndpointAdapter::new(core.clone(), Upstream::new(Loopback, port), tasks), core)
     }
 
     fn read_console() -> ValidCall {

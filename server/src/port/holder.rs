@@ -46,11 +46,14 @@ impl Holder {
 
 /// Asks the holder of the port what it is; `None` if there is no answer in time.
 pub async fn identify<N: Network>(network: &N, port: u16) -> Option<Holder> {
+    timeout(RELAY_IDENTIFY_TIMEOUT, ask(network, port)).await.ok().flatten()
+}
+
+async fn ask<N: Network>(network: &N, port: u16) -> Option<Holder> {
     if !network.listener_is_same_user(port).await {
         return Some(Holder::OfAnotherUser);
     }
-    let body = timeout(RELAY_IDENTIFY_TIMEOUT, ask_health(network, port)).await.ok().flatten()?;
-    let health: Option<Health> = serde_json::from_slice(&body).ok();
+    let health: Option<Health> = serde_json::from_slice(&ask_health(network, port).await?).ok();
     let health = health.filter(|health| health.name == env!("CARGO_PKG_NAME"));
     Some(health.map_or(Holder::Stranger, |Health { version, pid, requires_token, .. }| {
         Holder::UnityMcp { version, pid, requires_token }

@@ -3,4 +3,8 @@
 pub mod holder;
 pub(crate) mod port_keeper;
 pub(crate) mod relay;
+mod relay_log;
 pub(crate) mod upstream;
+
+#[cfg(test)]
+mod tests;

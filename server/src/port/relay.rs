@@ -1,7 +1,7 @@
 //! Relay: passes a request on to the unity-mcp that holds the port, as one HTTP request. Nothing is sent twice: a
-//! call that may have reached the holder never runs here.
+//! call that may have reached the holder is never passed on again, and never runs here.
 
-use std::io;
+use std::io::{self, ErrorKind};
 use std::sync::Arc;
 
 use futures_util::StreamExt;
@@ -15,7 +15,6 @@ use hyper_util::rt::TokioIo;
 use protocol::Json;
 use rmcp::model::{ErrorData, ProtocolVersion, TASKS_EXTENSION_ID};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::json;
 use sse_stream::SseStream;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -51,17 +50,23 @@ pub(crate) struct Request {
     /// Of its tool or its task.
     pub(crate) name: String,
     pub(crate) params: Json,
+    /// For the log.
+    pub(crate) client_request_id: Option<String>,
     /// Whether the agent supports tasks.
     pub(crate) knows_tasks: bool,
 }
 
 /// What became of a request.
-pub(super) enum Passed<T> {
+pub(super) enum Passed {
+    /// The connection was refused: nothing was sent.
+    NobodyThere,
+    /// There is no connection for another reason, or the holder refused the request unread: nothing ran.
+    Unreachable(String),
+    /// It has a name that HTTP does not allow: nothing was sent.
+    NotWritable,
     /// Too many are on their way, or the holder takes no more: nothing ran.
     NoRoom,
-    /// There was no connection, or it was refused unread: nothing ran.
-    NotSent,
-    Answer(Result<T, ErrorData>),
+    Answer(Result<Json, ErrorData>),
     /// It was sent, and no answer will come.
     Lost,
 }
@@ -79,29 +84,30 @@ impl Relay {
     }
 
     /// The holder's progress reports go to `progress`. Dropping this cancels the call there.
-    pub(super) async fn pass_on<T: DeserializeOwned>(
+    pub(super) async fn pass_on(
         &self,
         to: &Target,
-        request: Request,
+        request: &Request,
         progress: &mpsc::Sender<String>,
-    ) -> Passed<T> {
+    ) -> Passed {
         let Ok(_permit) = self.permits.try_acquire() else { return Passed::NoRoom };
+        let Ok(post) = post(to, request) else { return Passed::NotWritable };
         let dialled = async { connect((self.dial)(to.port).await?).await };
         let mut holder = match timeout(RELAY_CONNECT_TIMEOUT, dialled).await {
             Ok(Ok(holder)) => holder,
-            Ok(Err(_)) => return Passed::NotSent,
-            Err(_) => return Passed::NoRoom, // It is there, and only it knows its jobs.
+            Ok(Err(error)) if error.kind() == ErrorKind::ConnectionRefused => {
+                return Passed::NobodyThere;
+            }
+            Ok(Err(error)) => return Passed::Unreachable(error.to_string()),
+            Err(_) => return Passed::Unreachable("it did not accept a connection in time".into()),
         };
-        let Ok(request) = post(to, request) else { return Passed::NotSent };
-        let sent = timeout(RELAY_SILENCE_TIMEOUT, holder.send_request(request)).await;
+        let sent = timeout(RELAY_SILENCE_TIMEOUT, holder.send_request(post)).await;
         let Ok(Ok(response)) = sent else { return Passed::Lost };
-        if is_refusal(&response) {
-            let busy = response.status() == StatusCode::SERVICE_UNAVAILABLE;
-            return if busy { Passed::NoRoom } else { Passed::NotSent };
-        }
-        match read_answer(response, progress).await {
-            Some(answer) => Passed::Answer(answer),
-            None => Passed::Lost,
+        let status = response.status();
+        match is_refusal(&response) {
+            true if status == StatusCode::SERVICE_UNAVAILABLE => Passed::NoRoom,
+            true => Passed::Unreachable(format!("it answered with status {}", status.as_u16())),
+            false => read_answer(response, progress).await.map_or(Passed::Lost, Passed::Answer),
         }
     }
 }
@@ -119,20 +125,20 @@ where
 }
 
 /// One self-contained request of 2026-07-28, which needs no session.
-fn post(to: &Target, request: Request) -> http::Result<http::Request<Full<Bytes>>> {
-    let Request { method, name, params, knows_tasks } = request;
+fn post(to: &Target, request: &Request) -> http::Result<http::Request<Full<Bytes>>> {
+    let Request { method, name, params, knows_tasks, .. } = request;
     let version = ProtocolVersion::V_2026_07_28;
     let tasks = json!({ "extensions": { TASKS_EXTENSION_ID: {} } });
     let meta = json!({
         "progressToken": 1,
         "io.modelcontextprotocol/protocolVersion": version.as_str(),
-        "io.modelcontextprotocol/clientCapabilities": if knows_tasks { tasks } else { json!({}) },
+        "io.modelcontextprotocol/clientCapabilities": if *knows_tasks { tasks } else { json!({}) },
         "io.modelcontextprotocol/clientInfo": {
             "name": concat!(env!("CARGO_PKG_NAME"), " relay"),
             "version": env!("CARGO_PKG_VERSION"),
         },
     });
-    let mut params = params;
+    let mut params = params.clone();
     if let Json::Object(fields) = &mut params {
         fields.insert("_meta".to_owned(), meta);
     }
@@ -145,7 +151,7 @@ fn post(to: &Target, request: Request) -> http::Result<http::Request<Full<Bytes>
         .header(CONTENT_TYPE, "application/json")
         .header(ACCEPT, "application/json, text/event-stream")
         .header("mcp-protocol-version", version.as_str())
-        .header("mcp-method", method)
+        .header("mcp-method", *method)
         .header("mcp-name", name)
         .body(Full::new(Bytes::from(body.to_string())))
 }
@@ -157,21 +163,21 @@ fn is_refusal(response: &Response<Incoming>) -> bool {
 }
 
 /// `None` if the answer is not there or makes no sense.
-async fn read_answer<T: DeserializeOwned>(
+async fn read_answer(
     response: Response<Incoming>,
     progress: &mpsc::Sender<String>,
-) -> Option<Result<T, ErrorData>> {
+) -> Option<Result<Json, ErrorData>> {
     let content_type = response.headers().get(CONTENT_TYPE).map(|value| value.as_bytes().to_vec());
     if content_type.is_some_and(|kind| kind.starts_with(b"application/json")) {
         let body = Limited::new(response.into_body(), RELAY_ANSWER_BYTES_MAX).collect();
         let body = timeout(RELAY_SILENCE_TIMEOUT, body).await.ok()?.ok()?;
-        let message: Message<T> = serde_json::from_slice(&body.to_bytes()).ok()?;
+        let message: Message = serde_json::from_slice(&body.to_bytes()).ok()?;
         return message.answer();
     }
     let mut events = SseStream::from_bytes_stream(bounded(response.into_body()));
     while let Ok(Some(Ok(event))) = timeout(RELAY_SILENCE_TIMEOUT, events.next()).await {
         let Some(data) = event.data else { continue };
-        let message: Message<T> = serde_json::from_str(&data).ok()?;
+        let message: Message = serde_json::from_str(&data).ok()?;
         let Some(Progress { message: report }) = message.params else {
             return message.answer();
         };
@@ -191,7 +197,7 @@ fn bounded(body: Incoming) -> impl futures_util::Stream<Item = io::Result<Bytes>
             None => unfinished + piece.len(),
         };
         if unfinished > RELAY_ANSWER_BYTES_MAX {
-            return Err(io::ErrorKind::InvalidData.into());
+            return Err(ErrorKind::InvalidData.into());
         }
         Ok(piece)
     })
@@ -199,9 +205,9 @@ fn bounded(body: Incoming) -> impl futures_util::Stream<Item = io::Result<Bytes>
 
 /// A JSON-RPC message of the holder: progress of the request, or its answer.
 #[derive(Deserialize)]
-struct Message<T> {
+struct Message {
     params: Option<Progress>,
-    result: Option<T>,
+    result: Option<Json>,
     error: Option<ErrorData>,
 }
 
@@ -211,8 +217,8 @@ struct Progress {
     message: String,
 }
 
-impl<T> Message<T> {
-    fn answer(self) -> Option<Result<T, ErrorData>> {
+impl Message {
+    fn answer(self) -> Option<Result<Json, ErrorData>> {
         self.result.map(Ok).or(self.error.map(Err))
     }
 }

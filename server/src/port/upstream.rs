@@ -7,42 +7,98 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::relay::{Passed, Relay, Request, Target};
+use super::relay_log::RelayLog;
 use crate::network::Network;
+
+/// Who holds the port, as far as the port keeper knows.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) enum PortState {
+    /// Requests wait until it is known.
+    NotKnown,
+    /// Requests run here.
+    Ours,
+    /// Requests are passed on.
+    HeldByUnityMcp(Target),
+    /// Requests run here: the core knows the holder and names it.
+    HeldByOther,
+}
 
 #[derive(Clone)]
 pub(crate) struct Upstream {
     relay: Relay,
-    /// The unity-mcp that holds the port, if it is not this one.
-    holder: watch::Receiver<Option<Target>>,
+    port: watch::Receiver<PortState>,
 }
 
 impl Upstream {
-    pub(crate) fn new<N: Network>(network: N, holder: watch::Receiver<Option<Target>>) -> Self {
-        Self { relay: Relay::new(network), holder }
+    pub(crate) fn new<N: Network>(network: N, port: watch::Receiver<PortState>) -> Self {
+        Self { relay: Relay::new(network), port }
     }
 
     /// Runs a request of `tool`. A `Failure` is that of the relay; everything else is the answer, from here or from
-    /// the holder, whose progress reports go to `progress`.
+    /// the holder, whose progress reports go to `progress`. A request that has not been sent follows the port.
     pub(crate) async fn run<T, R: DeserializeOwned + Into<T>>(
         &self,
         tool: &Tool,
-        request: impl FnOnce() -> Request,
+        request: Request,
         here: impl Future<Output = Result<T, ErrorData>>,
         progress: &mpsc::Sender<String>,
         cancelled: &CancellationToken,
     ) -> Result<Result<T, ErrorData>, Failure> {
-        let target = self.holder.borrow().clone();
-        let Some(target) = target else { return Ok(here.await) };
-        let passed = tokio::select! {
-            biased;
-            passed = self.relay.pass_on::<R>(&target, request(), progress) => passed,
-            () = cancelled.cancelled() => return Err(Failure::stopped_while_running().for_tool(tool)),
-        };
-        match passed {
-            Passed::NotSent => Ok(here.await),
-            Passed::Answer(answer) => Ok(answer.map(Into::into)),
-            Passed::NoRoom => Err(Failure::too_much_unanswered()),
-            Passed::Lost => Err(Failure::holder_lost().for_tool(tool)),
+        let log = RelayLog::new(tool, request.client_request_id.as_deref());
+        let mut port = self.port.clone();
+        loop {
+            let state = port.borrow_and_update().clone();
+            match state {
+                PortState::NotKnown => {}
+                PortState::Ours | PortState::HeldByOther => return Ok(here.await),
+                PortState::HeldByUnityMcp(target) => {
+                    let passed = tokio::select! {
+                        biased; // An answer goes out even if the conversation is about to end.
+                        passed = self.relay.pass_on(&target, &request, progress) => passed,
+                        () = cancelled.cancelled() => {
+                            log.cancelled();
+                            return Err(Failure::stopped_while_running().for_tool(tool));
+                        }
+                    };
+                    if let Some(ended) = ended::<R>(passed, &log) {
+                        return ended.map(|answer| answer.map(Into::into));
+                    }
+                }
+            }
+            // Nothing was sent. The port keeper says in each of its rounds who holds the port.
+            tokio::select! {
+                biased;
+                changed = port.changed() => changed.map_err(|_| Failure::stopping())?,
+                () = cancelled.cancelled() => return Err(Failure::stopping()),
+            }
         }
     }
+}
+
+/// How a request ended at the holder; `None` if nobody is there.
+fn ended<R: DeserializeOwned>(
+    passed: Passed,
+    log: &RelayLog<'_>,
+) -> Option<Result<Result<R, ErrorData>, Failure>> {
+    let failure = match passed {
+        Passed::NobodyThere => return None,
+        Passed::Unreachable(why) => Failure::holder_unreachable(&why),
+        Passed::NotWritable => Failure::malformed_request(),
+        Passed::NoRoom => Failure::too_much_unanswered(),
+        Passed::Lost => Failure::holder_lost(),
+        Passed::Answer(Ok(result)) => match R::deserialize(&result) {
+            Ok(answer) => {
+                log.answered(&result);
+                return Some(Ok(Ok(answer)));
+            }
+            Err(_) => Failure::holder_lost(), // It makes no sense.
+        },
+        Passed::Answer(Err(error)) => {
+            log.refused(&error);
+            return Some(Ok(Err(error)));
+        }
+    };
+    let failure = failure.for_tool(log.tool);
+    log.failed(&failure);
+    Some(Err(failure))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -25,50 +25,70 @@ struct Waiting {
 /// Whose is the socket with these ends?
 struct Question {
     ends: String,
-    /// `None` if the kernel lists no such socket that belongs to anybody.
-    same_user: oneshot::Sender<Option<bool>>,
+    owner: oneshot::Sender<Owner>,
 }
 
-/// `None` if the peer has gone.
+/// The user of a socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Owner {
+    ThisUser,
+    AnotherUser,
+    /// The kernel lists no such socket that belongs to anybody: its program has gone.
+    Nobody,
+    /// The lists cannot be read now: no descriptor is left, for example.
+    NotKnown,
+}
+
+/// `None` if the peer has gone, or if it cannot be known.
 pub(super) async fn peer_is_same_user(peer: SocketAddr, ours: SocketAddr) -> Option<bool> {
-    ask(peer, ours).await
+    match ask(peer, ours).await {
+        Owner::ThisUser => Some(true),
+        Owner::AnotherUser => Some(false),
+        Owner::Nobody | Owner::NotKnown => None,
+    }
 }
 
-/// Whether what we have dialled is ours. As long as it has not accepted, the connection belongs to nobody and
+/// An error if what we have dialled is not ours. As long as it has not accepted, the connection belongs to nobody and
 /// ends with its listener: in this order, so that it is the listener that was looked up.
-pub(super) async fn dialled_is_same_user(ours: SocketAddr, there: SocketAddr) -> bool {
+pub(super) async fn check_dialled(ours: SocketAddr, there: SocketAddr) -> io::Result<()> {
     let listener = ask_listener(there.port()).await;
-    ask(there, ours).await.or(listener) == Some(true)
+    let accepted = ask(there, ours).await;
+    match if accepted == Owner::Nobody { listener } else { accepted } {
+        Owner::ThisUser => Ok(()),
+        Owner::AnotherUser => Err(ErrorKind::PermissionDenied.into()),
+        Owner::Nobody => Err(ErrorKind::ConnectionRefused.into()), // It has just ended.
+        Owner::NotKnown => Err(io::Error::other("the lists of sockets could not be read")),
+    }
 }
 
 /// One that is not listed may have gone.
 pub(super) async fn listener_is_same_user(port: u16) -> bool {
-    ask_listener(port).await != Some(false)
+    ask_listener(port).await != Owner::AnotherUser
 }
 
 /// A program that listens on every address has this one too.
-async fn ask_listener(port: u16) -> Option<bool> {
+async fn ask_listener(port: u16) -> Owner {
     let none = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
     for address in [Ipv4Addr::LOCALHOST, Ipv4Addr::UNSPECIFIED] {
         let owner = ask(SocketAddr::from((address, port)), none).await;
-        if owner.is_some() {
+        if owner != Owner::Nobody {
             return owner;
         }
     }
-    None
+    Owner::Nobody
 }
 
-async fn ask(local: SocketAddr, remote: SocketAddr) -> Option<bool> {
-    let ends = ends(local, remote)?;
-    let (same_user, answer) = oneshot::channel();
+async fn ask(local: SocketAddr, remote: SocketAddr) -> Owner {
+    let Some(ends) = ends(local, remote) else { return Owner::Nobody };
+    let (owner, answer) = oneshot::channel();
     {
         let mut waiting = waiting();
-        waiting.questions.push(Question { ends, same_user });
+        waiting.questions.push(Question { ends, owner });
         if !std::mem::replace(&mut waiting.reading, true) {
             tokio::task::spawn_blocking(answer_all);
         }
     }
-    answer.await.ok().flatten()
+    answer.await.unwrap_or(Owner::NotKnown)
 }
 
 fn waiting() -> MutexGuard<'static, Waiting> {
@@ -86,20 +106,23 @@ fn answer_all() {
             return;
         }
         let mut owners = questions.iter().map(|asked| (asked.ends.clone(), None)).collect();
+        let mut all_read = true;
         for list in LISTS {
-            // A list that cannot be read now names no owner, so the connection is refused.
-            File::open(list)
-                .and_then(|list| find_owners(BufReader::new(list), &mut owners))
-                .unwrap_or_default();
+            let read =
+                File::open(list).and_then(|list| find_owners(BufReader::new(list), &mut owners));
+            // A machine without version 6 has no list of it.
+            all_read &= read.map_or_else(|error| error.kind() == ErrorKind::NotFound, |()| true);
         }
-        for Question { ends, same_user } in questions {
-            let owner = owners.get(&ends).copied().flatten();
-            let same = match own_user() {
-                Some(own) => owner.map(|uid| uid == own),
-                None => Some(true), // It cannot be known.
+        for Question { ends, owner } in questions {
+            let answer = match (own_user(), owners.get(&ends).copied().flatten()) {
+                (None, _) => Owner::ThisUser, // It can never be known.
+                (Some(own), Some(uid)) if uid == own => Owner::ThisUser,
+                (Some(_), Some(_)) => Owner::AnotherUser,
+                (Some(_), None) if all_read => Owner::Nobody,
+                (Some(_), None) => Owner::NotKnown,
             };
             // The asker may have left.
-            same_user.send(same).unwrap_or_default();
+            owner.send(answer).unwrap_or_default();
         }
     }
 }

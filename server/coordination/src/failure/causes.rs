@@ -78,6 +78,15 @@ impl Failure {
         Self::new(ErrorCode::EditorNotReady, what, advice)
     }
 
+    /// The unity-mcp to which the call was to be relayed got nothing of it.
+    pub fn holder_unreachable(why: &str) -> Self {
+        let what = format!(
+            "The call did not run because the unity-mcp that holds the port could not be reached ({why})"
+        );
+        let advice = own("call again, or ask the user to restart that unity-mcp");
+        Self { recovery: Recovery::Retry, ..Self::new(ErrorCode::EditorNotReady, what, advice) }
+    }
+
     // While waiting.
 
     pub(crate) fn no_editor(wait: Duration) -> Self {

@@ -1,7 +1,7 @@
 //! SPEC 9: every code with what it promises, and that an `error` of the plugin keeps its code.
 
 use super::check::check;
-use coordination::ErrorCode;
+use coordination::{ErrorCode, Failure, Guarantee, Recovery};
 
 #[test]
 fn the_error_table_is_the_contracts() {
@@ -36,6 +36,20 @@ ERR_CANCEL_NOT_SUPPORTED | no | not_executed
 ERR_CANCEL_REJECTED | no | unknown
 ERR_RECONFIG_IN_PROGRESS | yes | not_executed";
     assert_eq!(table.join("\n"), contract);
+}
+
+#[test]
+fn a_holder_that_cannot_be_reached_ran_nothing_and_says_why() {
+    let failure = Failure::holder_unreachable("no descriptor is left");
+    assert_eq!(
+        (failure.code, failure.guarantee),
+        (ErrorCode::EditorNotReady, Guarantee::NotExecuted)
+    );
+    assert_eq!((failure.retryable, failure.recovery), (true, Recovery::Retry));
+    assert_eq!(
+        failure.message(),
+        "The call did not run because the unity-mcp that holds the port could not be reached (no descriptor is left); call again, or ask the user to restart that unity-mcp."
+    );
 }
 
 #[test]
