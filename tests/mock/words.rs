@@ -101,7 +101,7 @@ fn answers_are_spoilt_by_a_word() {
         ("misaddressed", "ERR_REQUEST_TIMEOUT unknown"),
         ("never", "ERR_REQUEST_TIMEOUT unknown"),
         ("binary", "ERR_REQUEST_TIMEOUT unknown"),
-        ("error BOOM", "ERR_UNITY_EXECUTION completed_error"),
+        ("error BOOM", "ERR_UNITY_EXECUTION unknown"),
         ("error ERR_INVALID_PARAMS", "ERR_INVALID_PARAMS not_executed"),
     ] {
         mock.type_line(&format!("answer {how}"));

@@ -250,9 +250,12 @@ mod tests {
         let request = validate(RawCall { tool: "cancel_job".to_owned(), arguments }).unwrap();
         let event = Event::CallReceived { call: CallId(2), request, wants_progress: false };
         let effects = core.handle(Timestamp::default(), event);
-        let told = effects.iter().find_map(|effect| match effect {
-            Effect::Reply { outcome: Ok(Answer::Cancel { status, .. }), .. } => Some(*status),
-            _ => None,
+        let told = effects.iter().find_map(|effect| {
+            if let Effect::Reply { outcome: Ok(Answer::Cancel { status, .. }), .. } = effect {
+                Some(*status)
+            } else {
+                None
+            }
         });
         assert_eq!(told, Some(CancelAnswer::CancelRequested));
         assert!(!effects.iter().any(is_cancel));

@@ -130,14 +130,12 @@ mod tests {
     fn told(core: &mut ExecutionCoordinator, callers: &[u64]) -> Vec<String> {
         let callers = callers.iter().copied().map(CallId).collect();
         let effects = core.handle(Timestamp::default(), Event::Recovered { callers });
-        let text = |effect: &Effect| match effect {
-            Effect::Reply { call, outcome: Err(failure), .. } => {
-                Some(format!("{} {} {}", call.0, failure.code, failure.guarantee.text()))
-            }
-            Effect::Reply { call, outcome: Ok(answer), .. } => {
-                Some(format!("{} {answer:?}", call.0).chars().take(60).collect())
-            }
-            _ => None,
+        let text = |effect: &Effect| {
+            let Effect::Reply { call, outcome, .. } = effect else { return None };
+            Some(match outcome {
+                Err(failure) => format!("{} {} {}", call.0, failure.code, failure.guarantee.text()),
+                Ok(answer) => format!("{} {answer:?}", call.0).chars().take(60).collect(),
+            })
         };
         effects.iter().filter_map(text).collect()
     }
