@@ -92,7 +92,8 @@ fn tests_cancels_and_jobs_are_typed() {
 
 #[test]
 fn answers_are_spoilt_by_a_word() {
-    let (_server, agent, mut mock) = connected(&[], &[]);
+    // The same project each time: a call that is made during a restart goes on waiting.
+    let (_server, agent, mut mock) = connected(&[], &["--project", "/work/game"]);
     for (how, code) in [
         ("late 10s", "ERR_REQUEST_TIMEOUT unknown"),
         ("malformed", "ERR_INVALID_RESPONSE unknown"),
