@@ -5,7 +5,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::{Args, Parser, Subcommand, value_parser};
 use mock_unity::script::{self, Step};
-use mock_unity::{CancelPolicy, PongPolicy, Reconnect, Settings, Suite, parse_duration};
+use mock_unity::{
+    CancelPolicy, JSON_STYLES, JsonStyle, PongPolicy, PongSeq, Reconnect, Settings, Suite,
+    parse_duration,
+};
 
 use crate::display::Style;
 
@@ -76,6 +79,12 @@ struct TypedPlay {
     /// Never answer a ping
     #[arg(long, conflicts_with = "pong_delay")]
     no_pong: bool,
+    /// seq of a pong: a new one, the last one, or none
+    #[arg(long, value_name = "HOW", value_parser = ["new", "last", "none"], default_value = "new")]
+    pong_seq: String,
+    /// Write frames in other ways, separated by commas: reversed, spaced, escaped, extra
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = JSON_STYLES)]
+    writes: Vec<String>,
     /// Drop the socket once, after this time
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     drop_after: Option<Duration>,
@@ -156,6 +165,12 @@ impl TypedPlay {
             names_itself: !self.no_names,
             tools: self.tools,
             pong: if self.no_pong { PongPolicy::Never } else { PongPolicy::After(self.pong_delay) },
+            pong_seq: match self.pong_seq.as_str() {
+                "last" => PongSeq::Last,
+                "none" => PongSeq::None,
+                _ => PongSeq::New,
+            },
+            writes: JsonStyle::from_names(self.writes.iter().map(String::as_str))?,
             tool_time: self.tool_time,
             compile_time: self.compile_time,
             reload_time: Some(self.reload).filter(|time| !time.is_zero()),

@@ -220,6 +220,11 @@ impl MockEditor {
         &self.books
     }
 
+    /// The same, at the end of the Editor.
+    pub fn into_books(self) -> Books {
+        self.books
+    }
+
     /// One line for a person: what the Editor is doing, the connection, console, jobs and requests.
     pub fn describe(&self) -> String {
         let activity = match self.activity {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::json_style::JsonStyle;
 use crate::suite::Suite;
 
 /// How a [`MockEditor`](crate::MockEditor) behaves. `Settings::default()` is a healthy Editor with a small
@@ -23,6 +24,10 @@ pub struct Settings {
     pub tools: Option<Vec<String>>,
     /// When pings are answered.
     pub pong: PongPolicy,
+    /// The `seq` of a pong.
+    pub pong_seq: PongSeq,
+    /// How frames are written.
+    pub writes: JsonStyle,
     /// How long an `execute` takes.
     pub tool_time: Duration,
     /// How long a compile takes.
@@ -50,6 +55,18 @@ pub enum PongPolicy {
     After(Duration),
     /// Not at all.
     Never,
+}
+
+/// The `seq` of a pong.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PongSeq {
+    /// A new one.
+    #[default]
+    New,
+    /// That of the last status or pong, so that the server drops the state in the pong.
+    Last,
+    /// None at all.
+    None,
 }
 
 /// What a `cancel` does to a job.
@@ -90,6 +107,8 @@ impl Default for Settings {
             project: None,
             tools: None,
             pong: PongPolicy::After(Duration::ZERO),
+            pong_seq: PongSeq::New,
+            writes: JsonStyle::default(),
             tool_time: Duration::from_millis(20),
             compile_time: Duration::from_secs(3),
             reload_time: Some(Duration::from_secs(2)),

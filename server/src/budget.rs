@@ -57,6 +57,8 @@ pub(crate) const REQUEST_TOKENS_MAX: usize = 1_000;
 pub(crate) const REQUEST_DEPTH_MAX: usize = 64;
 /// Bytes of the id and of the progress token: every report and every answer repeats them.
 pub(crate) const REQUEST_LABEL_BYTES_MAX: usize = 256;
+/// MCP wants every progress report of a request to show more than the one before.
+pub(crate) const PROGRESS_STEP: f64 = 0.001;
 /// The list of tools never changes while a server runs.
 pub(crate) const TOOLS_FRESH_MS: u64 = 3_600_000;
 
@@ -146,6 +148,8 @@ pub(crate) const RELAY_IDENTIFY_TIMEOUT: Duration = Duration::from_secs(1);
 pub(crate) const RELAY_SILENCE_TIMEOUT: Duration = Duration::from_secs(30);
 /// Calls at the holder at once: it needs room for Unity and for its own agents.
 pub(crate) const RELAY_CALLS_MAX: usize = 64;
+/// Those of them that may wait for Unity or for a job, so that a cancel always finds room.
+pub(crate) const RELAY_WAITING_MAX: usize = 48;
 /// More than any answer about health has.
 pub(crate) const RELAY_HEALTH_BYTES_MAX: usize = 16 * KIB;
 /// More than any report or answer has.
@@ -172,3 +176,34 @@ pub(crate) const STOP_FLUSH_TIMEOUT: Duration = Duration::from_millis(300);
 pub const STOP_TIMEOUT: Duration = Duration::from_millis(1_700);
 /// How often a stdio server looks whether its parent is alive, where the system does not report it.
 pub(crate) const PARENT_CHECK: Duration = Duration::from_millis(500);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limits_are_those_of_the_table() {
+        assert_eq!(MEMORY_MAX, 67_108_864);
+        let queue_max = coordination::Limits::default().queue_max;
+        assert_eq!(requests_max(queue_max), 176);
+        assert_eq!((REQUEST_SMALL_BYTES, REQUEST_BYTES_MAX), (32_768, 1_048_576));
+        assert_eq!((HTTP_HEAD_BYTES_MAX, HTTP_AHEAD_BYTES_MAX), (32_768, 4_096));
+        assert_eq!((STDIO_UNREAD_BYTES_MAX, STDIO_UNREAD_BYTES_MIN), (1_048_576, 4_096));
+        assert_eq!((STDIO_AHEAD_BYTES_MAX, STDIO_READ_BYTES), (1_048_576, 16_384));
+        assert_eq!(UNITY_PRE_HELLO_BYTES_MAX, 131_072);
+        assert_eq!((UNITY_PRE_HELLO_READ_BYTES, UNITY_READ_BUFFER_BYTES), (8_192, 16_384));
+        assert_eq!((RELAY_HEALTH_BYTES_MAX, RELAY_ANSWER_BYTES_MAX), (16_384, 1_048_576));
+        assert_eq!(LOG_WAITING_BYTES_MAX, 1_048_576);
+    }
+
+    #[test]
+    fn requests_and_their_answers_fit_in_the_memory_that_an_attack_may_take() {
+        let requests = requests_max(coordination::Limits::default().queue_max);
+        let parsed = 2;
+        let small = requests * REQUEST_SMALL_BYTES * parsed;
+        let large = REQUEST_LARGE_MAX * REQUEST_BYTES_MAX * parsed;
+        let answers = requests * MIB / 5;
+        let ahead = STDIO_AHEAD_BYTES_MAX + STDIO_UNREAD_BYTES_MAX as usize;
+        assert!(small + large + answers + ahead < MEMORY_MAX);
+    }
+}

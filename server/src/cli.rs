@@ -2,31 +2,31 @@
 
 use std::path::PathBuf;
 
-use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
-use tracing::Level;
+use clap::{Arg, ArgAction, Command, value_parser};
 use unity_mcp::config_loader::{RawFlags, setting_flags};
-use unity_mcp::logger::Format;
 
 const ABOUT: &str = "MCP server for the Unity Editor.
 
-Listens on 127.0.0.1 for the Unity plugin (ws://127.0.0.1:PORT/unity) and for agents (http://127.0.0.1:PORT/mcp).
-With --stdio it also serves the agent that started it. You can start it before Unity: calls wait for the Editor.";
+Listens on 127.0.0.1 for the Unity plugin (ws://127.0.0.1:PORT/unity) and for
+agents (http://127.0.0.1:PORT/mcp). With --stdio it also serves the agent that
+started it. You can start it before Unity: calls wait for the Editor.";
 
 const AFTER_HELP: &str = "Examples:
-  unity-mcp --stdio              for an agent that starts the server itself
-  unity-mcp --port 8123          for agents over HTTP, at http://127.0.0.1:8123/mcp
-  unity-mcp --print-config       show every setting and where its value comes from
+  unity-mcp --stdio           for an agent that starts the server itself
+  unity-mcp --port 8123       for agents over HTTP, at http://127.0.0.1:8123/mcp
+  unity-mcp --print-config    show every setting and where its value comes from
 
-Settings are read from flags, then from unity-mcp.server.json (in the folder of --project, in the working
-directory, or in the Unity project around it; or --config FILE), then defaults apply. Every setting of the file has a flag of the same name; unity_ws_port is --port.
+Settings are read from flags, then from unity-mcp.server.json (in the folder of
+--project, in the working directory, or in the Unity project around it; or
+--config FILE), then defaults apply. Every setting of the file has a flag of the
+same name with dashes.
 
-Exit codes: 0 stopped cleanly, 2 bad flags or configuration, 3 the port is in use, 1 anything else.";
+Exit codes: 0 stopped cleanly, 2 bad flags or configuration, 3 the port is in
+use, 1 anything else.";
 
 pub(crate) struct Arguments {
     pub(crate) stdio: bool,
     pub(crate) print_config: bool,
-    pub(crate) log_level: Level,
-    pub(crate) log_format: Format,
     pub(crate) flags: RawFlags,
 }
 
@@ -40,8 +40,6 @@ pub(crate) fn parse() -> Arguments {
     Arguments {
         stdio: matches.get_flag("stdio"),
         print_config: matches.get_flag("print-config"),
-        log_level: log_level(&matches),
-        log_format: log_format(&matches),
         flags: RawFlags {
             config: matches.get_one("config").cloned(),
             project: matches.get_one("project").cloned(),
@@ -50,35 +48,23 @@ pub(crate) fn parse() -> Arguments {
     }
 }
 
-fn log_level(matches: &ArgMatches) -> Level {
-    let text = matches.get_one::<String>("log-level");
-    text.and_then(|text| text.parse().ok()).unwrap_or(Level::INFO)
-}
-
-fn log_format(matches: &ArgMatches) -> Format {
-    match matches.get_one::<String>("log-format").map(String::as_str) {
-        Some("json") => Format::Json,
-        Some(_) | None => Format::Text,
-    }
-}
-
 fn command() -> Command {
     let flag = |name: &'static str, help: &'static str| {
         Arg::new(name).long(name).help(help).action(ArgAction::SetTrue)
     };
-    let choice = |name: &'static str, value: &'static str, help: &'static str| {
-        Arg::new(name).long(name).value_name(value).help(help)
-    };
     let settings = setting_flags().map(|flag| {
-        let heading = (!flag.is_port()).then_some("Settings");
-        let is_switch = flag.is_switch();
+        let is_frequent = flag.is_port() || flag.is_choice();
+        let heading = (!is_frequent).then_some("Settings");
+        let (is_switch, is_port) = (flag.is_switch(), flag.is_port());
         let argument = Arg::new(flag.setting)
             .long(flag.name)
             .value_name(flag.value_name)
             .help(flag.help)
             .help_heading(heading)
             .allow_hyphen_values(true);
-        if is_switch {
+        if is_port {
+            argument.visible_alias("unity-ws-port")
+        } else if is_switch {
             argument.num_args(0..=1).require_equals(true).default_missing_value("true")
         } else {
             argument
@@ -105,15 +91,5 @@ fn command() -> Command {
                 .value_parser(value_parser!(PathBuf)),
         )
         .arg(flag("print-config", "Show every setting and where its value comes from, then exit"))
-        .arg(
-            choice("log-level", "LEVEL", "How much to log to stderr")
-                .value_parser(["error", "warn", "info", "debug", "trace"])
-                .default_value("info"),
-        )
-        .arg(
-            choice("log-format", "FORMAT", "Format of the log")
-                .value_parser(["text", "json"])
-                .default_value("text"),
-        )
         .args(settings)
 }

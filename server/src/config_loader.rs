@@ -2,6 +2,7 @@
 //! no sockets and does not log.
 
 mod flags;
+mod values;
 
 use std::fmt;
 use std::fs::File;
@@ -12,10 +13,12 @@ use std::path::{Path, PathBuf};
 use protocol::{Json, Map, parse_json, printable};
 
 use crate::project;
-use coordination::{Limits, SETTINGS, Setting};
+use coordination::Limits;
 use flags::apply_flag;
+use values::{Choice, Number};
 
-pub use flags::{SettingFlag, setting_flags};
+pub use flags::{SettingFlag, SettingValue, setting_flags};
+pub use values::{LOG_FORMATS, LOG_LEVELS};
 
 /// Read from the working directory unless `--config` names another one. It may be missing.
 pub const DEFAULT_FILE: &str = "unity-mcp.server.json";
@@ -42,6 +45,10 @@ pub struct Config {
     pub allowed_origins: Vec<String>,
     /// Whether agents and the plugin must send the token of this user.
     pub require_token: bool,
+    /// One of `LOG_LEVELS`.
+    pub log_level: &'static str,
+    /// One of `LOG_FORMATS`.
+    pub log_format: &'static str,
     /// The Unity project that this server is for, if it is for one.
     pub project: Option<String>,
     sources: Vec<(&'static str, String, Source)>,
@@ -86,58 +93,8 @@ const PORT: &str = "unity_ws_port";
 const ORIGINS: &str = "allowed_origins";
 const TOKEN: &str = "require_token";
 const VERSION: &str = "schema_version";
-
-/// One number that can be set.
-#[derive(Clone, Copy)]
-enum Number {
-    Port,
-    Limit(&'static Setting),
-}
-
-impl Number {
-    fn all() -> impl Iterator<Item = Self> {
-        std::iter::once(Self::Port).chain(SETTINGS.iter().map(Self::Limit))
-    }
-
-    fn find(name: &str) -> Option<Self> {
-        Self::all().find(|number| number.name() == name)
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Port => PORT,
-            Self::Limit(setting) => setting.name,
-        }
-    }
-
-    fn about(self) -> &'static str {
-        match self {
-            Self::Port => "Port on 127.0.0.1 for Unity and for agents; 0 takes a free one",
-            Self::Limit(setting) => setting.about,
-        }
-    }
-
-    fn range(self) -> RangeInclusive<u64> {
-        match self {
-            Self::Port => 1..=u64::from(u16::MAX),
-            Self::Limit(setting) => setting.min..=setting.max,
-        }
-    }
-
-    fn get(self, config: &Config) -> u64 {
-        match self {
-            Self::Port => u64::from(config.port),
-            Self::Limit(setting) => setting.get(&config.limits),
-        }
-    }
-
-    fn set(self, config: &mut Config, value: u64) {
-        match self {
-            Self::Port => config.port = u16::try_from(value).unwrap_or_default(),
-            Self::Limit(setting) => setting.set(&mut config.limits, value),
-        }
-    }
-}
+/// For text editors: it says nothing to the server.
+const SCHEMA: &str = "$schema";
 
 /// The effective configuration: a flag overrides the file, and the file overrides the default.
 pub fn load(flags: &RawFlags, directory: &Path) -> Result<Config, ConfigError> {
@@ -167,6 +124,8 @@ impl Default for Config {
             limits: Limits::default(),
             allowed_origins: Vec::new(),
             require_token: false,
+            log_level: "info",
+            log_format: "text",
             project: None,
             sources: Vec::new(),
         }
@@ -202,6 +161,8 @@ fn sources(
     let origins = Json::from(config.allowed_origins.clone()).to_string();
     let numbers = config.numbers().map(|(name, value)| (name, value.to_string()));
     let all = numbers.chain([(ORIGINS, origins), (TOKEN, config.require_token.to_string())]);
+    let choices = Choice::ALL.map(|choice| (choice.name(), choice.get(config).to_owned()));
+    let all = all.chain(choices);
     all.map(|(name, value)| (name, value, source(name))).collect()
 }
 
@@ -265,6 +226,9 @@ fn read_file(
         }
         Err(error) => return Err(unreadable(&format!("cannot be read: {error}"))),
     };
+    if text.starts_with(b"\xFF\xFE") || text.starts_with(b"\xFE\xFF") || text.contains(&0) {
+        return Err(unreadable("is not UTF-8 but probably UTF-16: save it as UTF-8"));
+    }
     // Editors on Windows put a byte order mark before the text.
     let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&text);
     match parse_json(text) {
@@ -303,8 +267,12 @@ fn apply_field(
     value: &Json,
 ) -> Result<&'static str, ConfigError> {
     let place = format!("{}: {}", path.display(), printable(name, 60));
-    if name == VERSION {
-        return Ok(VERSION);
+    if let Some(known) = [VERSION, SCHEMA].into_iter().find(|known| *known == name) {
+        return Ok(known);
+    }
+    if let Some(choice) = Choice::find(name) {
+        let word = value.as_str().and_then(|word| choice.known(word));
+        return Ok(choice.set(config, word.ok_or_else(|| choice.wrong(&place, &shown(value)))?));
     }
     if name == ORIGINS {
         config.allowed_origins = origins(&place, value)?;
@@ -352,10 +320,15 @@ fn out_of_range(place: &str, value: &str, range: &RangeInclusive<u64>) -> Config
     invalid(&format!("{place} is {value}, but must be an integer from {min} to {max}"))
 }
 
-/// Suggests the nearest name: most unknown names are misspelt.
+/// Suggests a name that is spelt nearly the same.
 fn unknown(place: &str, name: &str) -> ConfigError {
-    let names = Number::all().map(Number::name).chain([ORIGINS, TOKEN, VERSION]);
-    let nearest = names.min_by_key(|known| strsim::damerau_levenshtein(name, known));
-    let hint = nearest.map(|nearest| format!("; did you mean {nearest}?")).unwrap_or_default();
+    let names = Number::all().map(Number::name).chain(Choice::ALL.map(Choice::name));
+    let names = names.chain([ORIGINS, TOKEN, VERSION]);
+    let far = |known: &&str| strsim::damerau_levenshtein(name, known);
+    let nearest = names.min_by_key(far).filter(|known| far(known) * 3 <= known.len());
+    let hint = match nearest {
+        Some(nearest) => format!("; did you mean {nearest}?"),
+        None => "; --print-config shows all settings".to_owned(),
+    };
     invalid(&format!("{place} is not a setting{hint}"))
 }

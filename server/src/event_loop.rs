@@ -13,7 +13,8 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::budget::{EVENTS_MAX, FRAMES_MAX, PANICS_MAX, REPORTS_MAX};
-use crate::transition_log;
+use crate::clock::WallClock;
+use crate::transition_log::TransitionLog;
 use coordination::{
     CallId, ConnectionId, Core, EditorReport, Effect, Event, Failure, Outcome, ProgressReport,
     Timestamp, ValidCall,
@@ -74,7 +75,13 @@ struct Caller {
 /// How a call is named in the log.
 pub(crate) struct CallLabel {
     pub(crate) tool: &'static str,
-    pub(crate) client_request_id: Option<String>,
+    client_request_id: Option<String>,
+}
+
+impl CallLabel {
+    pub(crate) fn client_request_id(&self) -> Option<&str> {
+        self.client_request_id.as_deref()
+    }
 }
 
 struct Bridge {
@@ -188,9 +195,10 @@ impl CoordinatorHandle {
 }
 
 /// Runs until the core says that everything has stopped.
-pub async fn run<C: Core>(core: C, mut inbox: Inbox) {
+pub async fn run<C: Core>(core: C, mut inbox: Inbox, clock: WallClock) {
     let mut server = EventLoop {
         core,
+        log: TransitionLog { clock },
         started: Instant::now(),
         callers: BTreeMap::new(),
         bridges: BTreeMap::new(),
@@ -230,6 +238,7 @@ async fn until(started: Instant, deadline: Option<Duration>) {
 /// The core and the channels to its callers and sockets. Holds no policy.
 struct EventLoop<C> {
     core: C,
+    log: TransitionLog,
     started: Instant,
     callers: BTreeMap<CallId, Caller>,
     bridges: BTreeMap<ConnectionId, Bridge>,
@@ -272,11 +281,12 @@ impl<C: Core> EventLoop<C> {
     fn transition(&mut self, event: Event) {
         let mut events = VecDeque::from([event]);
         while let Some(event) = events.pop_front() {
-            transition_log::event(&event);
+            self.log.event(&event, &self.core);
             self.forget_port_of(&event);
-            for effect in self.decide(event) {
-                let caller = self.caller_of(&effect);
-                transition_log::effect(&effect, caller.map(|caller| &caller.label));
+            let now = self.now();
+            for effect in self.decide(now, event) {
+                let caller = self.caller_of(&effect).map(|caller| &caller.label);
+                self.log.effect(now, &effect, caller, &self.core);
                 events.extend(self.perform(effect));
             }
         }
@@ -284,8 +294,7 @@ impl<C: Core> EventLoop<C> {
 
     /// A panic in the core is a defect, but not the end: no call is left behind, and each gets the guarantee that is
     /// true. The panic is logged where it happens.
-    fn decide(&mut self, event: Event) -> Vec<Effect> {
-        let now = self.now();
+    fn decide(&mut self, now: Timestamp, event: Event) -> Vec<Effect> {
         match catch_unwind(AssertUnwindSafe(|| self.core.handle(now, event))) {
             Ok(effects) => {
                 self.panics = 0;
@@ -390,10 +399,11 @@ impl<C: Core> EventLoop<C> {
 
 #[cfg(test)]
 mod tests {
-    use coordination::{Boot, Deadline, ExecutionCoordinator, Limits, RawCall, validate};
+    use coordination::{Boot, ClosedBy, Deadline, ExecutionCoordinator, Limits, RawCall, validate};
     use protocol::{Map, codec};
 
     use super::*;
+    use crate::clock::EPOCH;
 
     /// A core that does what it should and then panics, so that nobody hears of it.
     struct Panics {
@@ -423,7 +433,7 @@ mod tests {
         let (core, inbox) = channel();
         let boot = Boot::new("t").unwrap();
         let decisions = ExecutionCoordinator::new(Limits::default(), boot, "1");
-        tokio::spawn(run(Panics { core: decisions, at }, inbox));
+        tokio::spawn(run(Panics { core: decisions, at }, inbox, EPOCH));
         core.tell(Event::PortBound).await;
         let port = core.unity_opened().await;
         let frame =
@@ -438,12 +448,63 @@ mod tests {
             let answer = r#"{"type":"result","protocol_version":1,"request_id":"req-t-1","status":"ok","result":{"entries":[],"count":0,"truncated":false}}"#;
             core.tell(frame(answer)).await;
         }
-        loop {
-            if let News::Outcome(outcome) = call.news().await {
-                let failure = outcome.unwrap_err();
-                return format!("{} {}", failure.code, failure.guarantee.text());
+        let answered = async {
+            loop {
+                if let News::Outcome(outcome) = call.news().await {
+                    return outcome.unwrap_err();
+                }
             }
+        };
+        let hour = Duration::from_secs(3_600);
+        let failure = tokio::time::timeout(hour, answered).await.expect("it is left behind");
+        format!("{} {}", failure.code, failure.guarantee.text())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_core_that_panics_ten_times_in_a_row_goes_on_and_ends_with_the_next() {
+        let (core, inbox) = channel();
+        let decisions = ExecutionCoordinator::new(Limits::default(), Boot::new("t").unwrap(), "1");
+        let running = tokio::spawn(run(Panics { core: decisions, at: |_| true }, inbox, EPOCH));
+        for _ in 0..PANICS_MAX {
+            core.tell(Event::PortBound).await;
         }
+        assert!(core.look().await.is_some(), "it goes on");
+        core.tell(Event::PortBound).await;
+        let hour = Duration::from_secs(3_600);
+        let ended = tokio::time::timeout(hour, running).await.expect("it goes on");
+        assert!(ended.unwrap_err().is_panic());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn panics_that_are_not_in_a_row_are_not_counted_together() {
+        let (core, inbox) = channel();
+        let decisions = ExecutionCoordinator::new(Limits::default(), Boot::new("t").unwrap(), "1");
+        let at = |event: &Event| matches!(event, Event::PortBound);
+        tokio::spawn(run(Panics { core: decisions, at }, inbox, EPOCH));
+        for _ in 0..2 * PANICS_MAX {
+            core.tell(Event::PortBound).await;
+            core.tell(Event::CallCancelled { call: CallId(7) }).await;
+        }
+        assert!(core.look().await.is_some(), "it goes on");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nothing_is_kept_of_a_call_that_was_cancelled_and_of_a_socket_that_is_closed() {
+        let (core, inbox) = channel();
+        let decisions = ExecutionCoordinator::new(Limits::default(), Boot::new("t").unwrap(), "1");
+        tokio::spawn(run(decisions, inbox, EPOCH));
+        core.tell(Event::PortBound).await;
+        let request = validate(RawCall { tool: "read_console".to_owned(), arguments: Map::new() });
+        let mut call = core.call(request.unwrap(), false).await;
+        let mut port = core.unity_opened().await;
+        let other = core.unity_opened().await;
+        assert!(port.id != other.id, "each socket has a number of its own");
+        core.tell(Event::CallCancelled { call: call.id }).await;
+        core.tell(Event::UnityClosed { on: port.id, by: ClosedBy::Anyone }).await;
+        core.look().await;
+        assert!(call.outcome.try_recv() == Err(oneshot::error::TryRecvError::Closed));
+        let ended = port.outbox.try_recv().err();
+        assert_eq!(ended, Some(mpsc::error::TryRecvError::Disconnected));
     }
 
     #[tokio::test(start_paused = true)]

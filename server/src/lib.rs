@@ -12,10 +12,12 @@
 //! | `port` | which program holds the port, and where a request runs |
 //! | `project` | which Unity project a folder belongs to, and how paths are compared |
 //! | `budget`, `request_room` | every number of the shell; how many requests may be open |
+//! | `clock` | the moments of the core as text |
 //! | `network`, `system` | what the server needs of a network; what differs between systems |
 //! | `config_loader`, `logger` | flags and file become a `Config`; the log |
 
 pub mod budget;
+pub mod clock;
 pub mod config_loader;
 pub mod event_loop;
 pub mod http;
@@ -34,6 +36,7 @@ use std::time::{Duration, SystemTime};
 
 use coordination::{Boot, Core, Event};
 use rmcp::ServiceExt;
+use rmcp::service::QuitReason;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 use tokio::time::timeout;
@@ -41,6 +44,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{debug, info};
 
+use clock::WallClock;
 use config_loader::Config;
 use http::access::AccessRules;
 use http::{HttpHost, HttpSettings};
@@ -86,17 +90,23 @@ impl<N: Network, C: Core> Server<N, C> {
         let Self { token, sse_keep_alive, listener, stop, .. } = self;
         let queue_max = config.limits.queue_max;
         let (core, inbox) = event_loop::channel();
-        let event_loop = event_loop::run(decisions, inbox);
+        let clock = WallClock::new(started);
+        let event_loop = event_loop::run(decisions, inbox, clock);
 
         let (state, port_state) = watch::channel(PortState::NotKnown);
         let upstream = Upstream::new(network.clone(), port_state);
-        let tasks_shown = TaskView { started, poll_interval: config.limits.job_poll_interval };
+        let tasks_shown = TaskView { clock, poll_interval: config.limits.job_poll_interval };
         let adapter = McpEndpointAdapter::new(core.clone(), upstream, tasks_shown);
         let (tasks, closing) = (TaskTracker::new(), CancellationToken::new());
         let left = CancellationToken::new();
         if let Some((input, output)) = stdio {
             let transport = StdioTransport::new(input, output, queue_max, left.clone());
-            tasks.spawn(converse(adapter.clone(), transport, closing.clone(), left.clone()));
+            tasks.spawn(converse(
+                adapter.clone().over_stdio(),
+                transport,
+                closing.clone(),
+                left.clone(),
+            ));
         }
         let message_max = config.limits.message_max_bytes;
         let settings =
@@ -145,9 +155,10 @@ async fn converse<R, W>(
     match adapter.serve_with_ct(transport, closing).await {
         Ok(conversation) => {
             let ended = conversation.waiting().await;
-            debug!(?ended, "the agent has left");
+            let is_broken = matches!(ended, Err(_) | Ok(QuitReason::JoinError(_)));
+            info!(transport = "stdio", is_broken, "agent left");
         }
-        Err(error) => debug!(%error, "the agent left before it sent anything"),
+        Err(error) => info!(transport = "stdio", %error, "agent left before it introduced itself"),
     }
     left.cancel(); // The agent is not read from any more.
 }

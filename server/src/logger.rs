@@ -5,7 +5,7 @@
 //! neither forge a line nor fill a disk.
 
 use std::fmt;
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,8 +27,8 @@ use crate::budget::{
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    Text,
+enum Format {
+    Text { has_colour: bool },
     Json,
 }
 
@@ -43,8 +43,13 @@ enum Item {
     End,
 }
 
-/// From here on `tracing` writes here; once per process.
-pub fn start(level: Level, format: Format) -> Logger {
+/// From here on `tracing` writes here; once per process. `level` and `format` are words of the configuration.
+pub fn start(level: &str, format: &str) -> Logger {
+    let level: Level = level.parse().unwrap_or(Level::INFO);
+    let format = match format {
+        "json" => Format::Json,
+        _ => Format::Text { has_colour: shows_colour() },
+    };
     let (lines, waiting) = sync_channel(LOG_WAITING_MAX);
     let (done, written) = sync_channel(1);
     let bytes = Arc::new(AtomicUsize::new(0));
@@ -58,6 +63,11 @@ pub fn start(level: Level, format: Format) -> Logger {
     // The default hook writes raw text, and waits for a stderr that is not read.
     std::panic::set_hook(Box::new(|panic| error!("a defect: {panic}")));
     Logger { lines, written }
+}
+
+/// On a terminal, unless the user does not want it (no-color.org).
+fn shows_colour() -> bool {
+    io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
 impl Drop for Logger {
@@ -112,7 +122,7 @@ impl Lines {
         // Writing to a String does not fail.
         SystemTime.format_time(&mut Writer::new(&mut time)).unwrap_or_default();
         let line = match self.format {
-            Format::Text => text_line(&time, level, fields),
+            Format::Text { has_colour } => text_line(&time, level, fields, has_colour),
             Format::Json => json_line(&time, level, fields),
         };
         let length = line.len();
@@ -125,8 +135,9 @@ impl Lines {
     }
 }
 
-fn text_line(time: &str, level: Level, fields: &Fields) -> String {
-    let mut line = format!("{time} {level:>5} {}", fields.message);
+fn text_line(time: &str, level: Level, fields: &Fields, has_colour: bool) -> String {
+    let (begin, end) = if has_colour { (colour(level), "\x1b[0m") } else { ("", "") };
+    let mut line = format!("{time} {begin}{level:>5}{end} {}", fields.message);
     for (name, value) in &fields.rest {
         let plain = |sign: char| sign.is_ascii_alphanumeric() || "._:-/".contains(sign);
         match value.as_str() {
@@ -143,10 +154,21 @@ fn text_line(time: &str, level: Level, fields: &Fields) -> String {
     line
 }
 
+fn colour(level: Level) -> &'static str {
+    match level {
+        Level::ERROR => "\x1b[31m",
+        Level::WARN => "\x1b[33m",
+        Level::INFO => "\x1b[32m",
+        Level::DEBUG => "\x1b[34m",
+        Level::TRACE => "\x1b[35m",
+    }
+}
+
 fn json_line(time: &str, level: Level, fields: &Fields) -> String {
     let head = [("time", time), ("level", level.as_str()), ("message", &fields.message)];
-    let mut line = fields.rest.clone();
-    line.extend(head.map(|(name, text)| (name.to_owned(), Json::from(text))));
+    let head = head.map(|(name, text)| (name.to_owned(), Json::from(text)));
+    let mut line = Map::from_iter(head);
+    line.extend(fields.rest.clone());
     format!("{}\n", Json::Object(line))
 }
 
@@ -253,19 +275,29 @@ mod tests {
         ]);
         let fields = Fields { message: "call failed".to_owned(), rest };
         assert_eq!(
-            text_line("T", Level::INFO, &fields),
+            text_line("T", Level::INFO, &fields, false),
             "T  INFO call failed call=7 holder=\"a \\\"b\\\"\" request_id=req-a-1\n"
         );
         assert_eq!(
             json_line("T", Level::WARN, &fields),
-            "{\"call\":7,\"holder\":\"a \\\"b\\\"\",\"level\":\"WARN\",\"message\":\"call failed\",\"request_id\":\"req-a-1\",\"time\":\"T\"}\n"
+            "{\"time\":\"T\",\"level\":\"WARN\",\"message\":\"call failed\",\"call\":7,\"holder\":\"a \\\"b\\\"\",\"request_id\":\"req-a-1\"}\n"
         );
+    }
+
+    #[test]
+    fn a_line_on_a_terminal_has_a_coloured_level() {
+        let fields = Fields { message: "hello".to_owned(), rest: Map::new() };
+        let levels = [Level::ERROR, Level::WARN, Level::INFO, Level::DEBUG, Level::TRACE];
+        let lines = levels.map(|level| text_line("T", level, &fields, true));
+        assert_eq!(lines[0], "T \u{1b}[31mERROR\u{1b}[0m hello\n");
+        assert!(lines.iter().all(|line| lines.iter().filter(|other| *other == line).count() == 1));
     }
 
     #[test]
     fn no_text_ends_before_its_end() {
         let rest = Map::from_iter([("name".to_owned(), Json::from("x\\\" code=FORGED"))]);
-        let line = text_line("T", Level::INFO, &Fields { message: "hello".to_owned(), rest });
+        let line =
+            text_line("T", Level::INFO, &Fields { message: "hello".to_owned(), rest }, false);
         assert_eq!(line.trim_end(), r#"T  INFO hello name="x\\\" code=FORGED""#);
     }
 }

@@ -39,7 +39,7 @@ fn run() -> Result<(), Failed> {
         let printed = std::io::stdout().write_all(config.describe().as_bytes());
         return printed.map_err(|error| (1, error.to_string()));
     }
-    let _flushed = logger::start(arguments.log_level, arguments.log_format);
+    let _flushed = logger::start(config.log_level, config.log_format);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| (1, format!("no runtime: {error}")))?;
     let ended = runtime.block_on(serve(config, arguments.stdio));

@@ -63,6 +63,10 @@ impl RequestRoom {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use tokio::time::timeout;
+
     use super::{Held, RequestRoom};
     use crate::budget::{REQUEST_LARGE_MAX, REQUEST_SMALL_BYTES, calls_waiting_max, requests_max};
 
@@ -99,6 +103,16 @@ mod tests {
             drop(waiting);
             assert!(room.take(1, true).is_some(), "what did not fit holds nothing");
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_next_request_waits_until_one_is_answered() {
+        let room = RequestRoom::new(QUEUE_MAX);
+        let mut others = fill(&room, false);
+        let hour = Duration::from_secs(3_600);
+        timeout(hour, room.is_free()).await.unwrap_err();
+        others.pop();
+        timeout(hour, room.is_free()).await.unwrap();
     }
 
     #[test]

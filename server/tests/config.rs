@@ -6,7 +6,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use coordination::Limits;
-use unity_mcp::config_loader::{Config, DEFAULT_FILE, RawFlags, load};
+use coordination::rendering::with;
+use serde_json::{Value, json};
+use unity_mcp::config_loader::{
+    Config, DEFAULT_FILE, RawFlags, SettingFlag, SettingValue, load, setting_flags,
+};
 
 /// An empty directory of this test's own.
 fn directory(test: &str) -> PathBuf {
@@ -53,6 +57,8 @@ takeover_probe_ms = 500 (default)
 job_retention_max = 256 (default)
 allowed_origins = [] (default)
 require_token = false (default)
+log_level = info (default)
+log_format = text (default)
 "
     );
 }
@@ -182,7 +188,7 @@ fn what_is_wrong_is_said_in_one_line_with_its_place_its_value_and_what_is_allowe
         ),
         (
             "{\"ev\\u001bil\\n\":1}",
-            "ERR_CONFIG_VALIDATION: FILE: ev\\u{1b}il\\u{a} is not a setting; did you mean require_token?",
+            "ERR_CONFIG_VALIDATION: FILE: ev\\u{1b}il\\u{a} is not a setting; --print-config shows all settings",
         ),
         (
             r#"{"allowed_origins":["localhost"]}"#,
@@ -270,4 +276,142 @@ fn a_project_that_is_no_folder_is_refused() {
         error.unwrap_err().to_string(),
         "ERR_CONFIG_VALIDATION: --project is \"no such folder\", but must be the folder of a Unity project"
     );
+}
+
+#[test]
+fn the_log_is_set_by_file_or_flag() {
+    let file = r#"{"log_level":"debug","log_format":"json"}"#;
+    let config = load_text("log", file, &[]).unwrap();
+    assert_eq!((config.log_level, config.log_format), ("debug", "json"));
+    let config = load_text("log", file, &[("log_level", "warn")]).unwrap();
+    assert_eq!((config.log_level, config.log_format), ("warn", "json"));
+    let wrong = load_text("log", r#"{"log_level":"loud"}"#, &[]).unwrap_err();
+    assert_eq!(
+        wrong,
+        "ERR_CONFIG_VALIDATION: FILE: log_level is \"loud\", but must be one of error, warn, info, debug, trace"
+    );
+    let wrong = load_text("log", "{}", &[("log_format", "xml")]).unwrap_err();
+    assert_eq!(
+        wrong,
+        "ERR_CONFIG_VALIDATION: --log-format is \"xml\", but must be one of text, json"
+    );
+}
+
+#[test]
+fn a_file_may_name_its_schema() {
+    let config = load_text("schema", r#"{"$schema":"x","unity_ws_port":8123}"#, &[]).unwrap();
+    assert_eq!(config.port, 8_123);
+}
+
+#[test]
+fn a_name_is_suggested_only_if_it_is_near() {
+    let wrong = |name: &str| load_text("near", &format!("{{\"{name}\":1}}"), &[]).unwrap_err();
+    assert!(wrong("queue_max_sise").ends_with("did you mean queue_max_size?"));
+    assert!(wrong("colour").ends_with("is not a setting; --print-config shows all settings"));
+}
+
+#[test]
+fn a_file_in_utf_16_gets_a_sentence_that_says_so() {
+    let directory = directory("utf16");
+    let text = "{}".encode_utf16().flat_map(u16::to_le_bytes);
+    let with_mark: Vec<u8> = [0xFF, 0xFE].into_iter().chain(text.clone()).collect();
+    for bytes in [with_mark, text.collect()] {
+        std::fs::write(directory.join(DEFAULT_FILE), bytes).unwrap();
+        let error = load(&RawFlags::default(), &directory).unwrap_err().to_string();
+        assert!(
+            error.starts_with("ERR_CONFIG_PARSE") && error.contains("save it as UTF-8"),
+            "{error}"
+        );
+    }
+}
+
+/// For text editors: what the file may contain.
+fn schema() -> Value {
+    let property = |flag: SettingFlag| {
+        let (description, _) = flag.help.split_once(" [").unwrap_or((&flag.help, ""));
+        let schema = match flag.value {
+            SettingValue::Number { min, max, default } => {
+                json!({ "type": "integer", "minimum": min, "maximum": max, "default": default })
+            }
+            SettingValue::Word { words, default } => json!({ "enum": words, "default": default }),
+            SettingValue::Switch { default } => json!({ "type": "boolean", "default": default }),
+            SettingValue::Origins => {
+                json!({ "type": "array", "items": { "type": "string" }, "default": [] })
+            }
+        };
+        (flag.setting.to_owned(), with(schema, "description", json!(description)))
+    };
+    let mut properties: serde_json::Map<String, Value> = setting_flags().map(property).collect();
+    properties.insert("schema_version".to_owned(), json!({ "const": 1 }));
+    properties.insert("$schema".to_owned(), json!({ "type": "string" }));
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": DEFAULT_FILE,
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": false,
+    })
+}
+
+#[test]
+fn the_schema_of_the_file_is_current() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/config.schema.json");
+    let text = format!("{}\n", serde_json::to_string_pretty(&schema()).unwrap());
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, &text).unwrap();
+    }
+    let written = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(written, text, "run: BLESS=1 cargo test -p unity-mcp --test config");
+}
+
+#[test]
+fn a_file_may_have_up_to_a_mebibyte() {
+    let text = r#"{"queue_max_size": 5}"#;
+    let padded = |bytes: usize| text.to_owned() + &" ".repeat(bytes - text.len());
+    let config = load_text("largest_file", &padded(1_048_576), &[]).unwrap();
+    assert_eq!(config.limits.queue_max, 5);
+    for bytes in [1_048_577, 2_000_000] {
+        let refused = load_text("too_large_file", &padded(bytes), &[]).unwrap_err();
+        let limit = "ERR_CONFIG_PARSE: FILE is larger than the limit of 1048576 bytes";
+        assert_eq!(refused, limit);
+    }
+}
+
+#[test]
+fn every_other_number_is_another_schema_version() {
+    for version in ["-1", "0", "2", "18446744073709551615"] {
+        let text = format!("{{\"schema_version\":{version}}}");
+        let refused = load_text("other_schema_version", &text, &[]).unwrap_err();
+        assert!(refused.starts_with("ERR_CONFIG_SCHEMA_VERSION: "), "{refused}");
+    }
+}
+
+#[test]
+fn an_origin_is_a_scheme_and_a_host() {
+    for origin in ["http://", "https://", "http://a/b", "http://*", "ftp://a", "a"] {
+        let text = format!("{{\"allowed_origins\":[\"{origin}\"]}}");
+        assert!(load_text("bad_origin", &text, &[]).is_err(), "{origin}");
+        assert!(load_text("bad_origin_flag", "{}", &[("allowed_origins", origin)]).is_err());
+    }
+    let list = "http://a, https://b:3000,,";
+    let config = load_text("origins_flag", "{}", &[("allowed_origins", list)]).unwrap();
+    assert_eq!(config.allowed_origins, ["http://a", "https://b:3000"]);
+}
+
+#[test]
+fn every_setting_has_a_flag_that_says_what_it_does() {
+    let help = |flag: &SettingFlag| format!("--{} {}: {}", flag.name, flag.value_name, flag.help);
+    let all: Vec<SettingFlag> = setting_flags().collect();
+    let ports: Vec<String> = all.iter().filter(|flag| flag.is_port()).map(help).collect();
+    assert_eq!(
+        ports,
+        [
+            "--port N: Port on 127.0.0.1 for Unity and for agents; 0 takes a free one [0 to 65535, default 8091]"
+        ]
+    );
+    let switches = all.iter().filter(|flag| flag.is_switch()).map(|flag| flag.name.as_str());
+    assert_eq!(switches.collect::<Vec<_>>(), ["require-token"]);
+    let queue = all.iter().find(|flag| flag.name == "queue-max-size").map(help).unwrap();
+    assert!(queue.ends_with("[1 to 1024, default 32]"), "{queue}");
+    assert!(all.iter().all(|flag| flag.help.len() > 20));
 }

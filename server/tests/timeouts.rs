@@ -2,65 +2,17 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may fail loudly anywhere, in its helpers too")]
 
-use std::io;
-use std::time::{Duration, SystemTime};
+#[expect(dead_code, reason = "other tests use the rest")]
+mod pipes;
 
-use coordination::{
-    Boot, Core, Deadline, EditorReport, Effect, Event, ExecutionCoordinator, Timestamp,
-};
-use futures_util::{SinkExt as _, StreamExt as _};
-use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex};
-use tokio::sync::mpsc;
+use std::time::Duration;
+
+use coordination::{Core, Deadline, EditorReport, Effect, Event, ExecutionCoordinator, Timestamp};
+use futures_util::StreamExt as _;
+use pipes::{HOUR, PIPE_BYTES, PORT, Running};
+use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
 use tokio::time::{Instant, sleep};
-use tokio_tungstenite::tungstenite::Message;
-use tokio_util::sync::CancellationToken;
-use unity_mcp::Server;
-use unity_mcp::budget::SSE_KEEP_ALIVE;
-use unity_mcp::config_loader::Config;
-use unity_mcp::network::{Accepted, Listener, Network};
-
-const PORT: u16 = 8_091;
-/// Bytes between the server and a peer that does not read. Less than any answer of the tests.
-const PIPE_BYTES: usize = 1_024;
-/// Longer than everything that is tested.
-const HOUR: Duration = Duration::from_secs(3_600);
-
-/// No network: the peers come through a channel.
-#[derive(Clone)]
-struct NoNetwork;
-
-struct Pipes(mpsc::Receiver<DuplexStream>);
-
-impl Network for NoNetwork {
-    type Stream = DuplexStream;
-    type Listener = Pipes;
-
-    async fn bind(&self, _port: u16) -> io::Result<Pipes> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
-
-    async fn connect(&self, _port: u16) -> io::Result<DuplexStream> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
-}
-
-impl Listener for Pipes {
-    type Stream = DuplexStream;
-
-    fn port(&self) -> u16 {
-        PORT
-    }
-
-    async fn accept(&mut self) -> io::Result<Accepted<DuplexStream>> {
-        match self.0.recv().await {
-            Some(stream) => {
-                Ok(Accepted { stream, same_user: Box::pin(std::future::ready(Some(true))) })
-            }
-            None => std::future::pending().await,
-        }
-    }
-}
 
 /// A core that reports progress once.
 struct FallsSilent {
@@ -87,51 +39,8 @@ impl Core for FallsSilent {
     }
 }
 
-struct Running(mpsc::Sender<DuplexStream>);
-
-impl Running {
-    /// Neither a missing Editor nor a heartbeat ends anything before the timeouts of the shell.
-    fn start() -> Self {
-        let mut config = Config::default();
-        config.limits.reconnect_wait = HOUR;
-        config.limits.heartbeat_interval = HOUR;
-        let boot = Boot::new("t").unwrap();
-        let core = ExecutionCoordinator::new(config.limits.clone(), boot, "1");
-        let (peers, accepted) = mpsc::channel(1);
-        let server = Server {
-            config,
-            core: FallsSilent { core, has_reported: false },
-            boot,
-            started: SystemTime::UNIX_EPOCH,
-            network: NoNetwork,
-            token: None,
-            pid: 1,
-            sse_keep_alive: SSE_KEEP_ALIVE,
-            listener: Some(Pipes(accepted)),
-            stop: CancellationToken::new(),
-        };
-        tokio::spawn(server.run(None::<(DuplexStream, DuplexStream)>));
-        Self(peers)
-    }
-
-    async fn connect(&self) -> DuplexStream {
-        let (ours, theirs) = duplex(PIPE_BYTES);
-        self.0.send(theirs).await.unwrap();
-        ours
-    }
-
-    /// A connection with a request whose answer is not read yet.
-    async fn post(&self, method: &str, params: Value) -> DuplexStream {
-        let mut stream = self.connect().await;
-        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
-        let body = body.to_string();
-        let length = body.len();
-        let head = format!(
-            "POST /mcp HTTP/1.1\r\nhost: 127.0.0.1:{PORT}\r\ncontent-type: application/json\r\naccept: application/json, text/event-stream\r\ncontent-length: {length}\r\n\r\n"
-        );
-        stream.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
-        stream
-    }
+fn start() -> Running {
+    Running::start(None, |core| FallsSilent { core, has_reported: false })
 }
 
 /// In which second the server drops a peer that does not read.
@@ -146,7 +55,7 @@ async fn dropped_in(stream: &mut DuplexStream) -> u64 {
 
 #[tokio::test(start_paused = true)]
 async fn an_idle_connection_is_closed_after_a_minute() {
-    let server = Running::start();
+    let server = start();
     let mut silent = server.connect().await;
     let began = Instant::now();
     assert_eq!(silent.read(&mut [0; 64]).await.unwrap(), 0, "closed without a word");
@@ -163,20 +72,15 @@ async fn an_idle_connection_is_closed_after_a_minute() {
 
 #[tokio::test(start_paused = true)]
 async fn an_agent_that_does_not_read_its_answer_is_dropped_after_half_a_minute() {
-    let server = Running::start();
+    let server = start();
     let mut agent = server.post("tools/list", json!({})).await;
     assert_eq!(dropped_in(&mut agent).await, 30);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_plugin_that_does_not_read_is_dropped_after_five_seconds() {
-    let server = Running::start();
-    let stream = server.connect().await;
-    let url = format!("ws://127.0.0.1:{PORT}/unity");
-    let (mut plugin, _) = tokio_tungstenite::client_async(url, stream).await.unwrap();
-    let hello =
-        json!({ "type": "hello", "protocol_version": 1, "plugin_version": "1", "state": "ready" });
-    plugin.send(Message::text(hello.to_string())).await.unwrap();
+    let server = start();
+    let mut plugin = server.plugin().await;
     for kind in ["hello", "capability"] {
         let frame = plugin.next().await.unwrap().unwrap().into_text().unwrap();
         assert!(frame.contains(&format!("\"type\":\"{kind}\"")), "{frame}");
@@ -189,7 +93,7 @@ async fn a_plugin_that_does_not_read_is_dropped_after_five_seconds() {
 
 #[tokio::test(start_paused = true)]
 async fn a_silent_answer_stream_is_kept_alive() {
-    let server = Running::start();
+    let server = start();
     let params = json!({ "name": "read_console", "_meta": { "progressToken": 1 } });
     let mut agent = server.post("tools/call", params).await;
     let mut bytes = [0; PIPE_BYTES];

@@ -2,6 +2,7 @@
 
 use sim::faults::Fault;
 use sim::faults::core::CoreFault;
+use sim::faults::shell::ShellFault;
 use sim::levels::run::{Level, run_brief};
 use sim::random::plan;
 
@@ -10,7 +11,7 @@ const PLANS_MAX: u64 = 2_000;
 
 fn is_found(level: Level, fault: Fault, counts: impl Fn(&str) -> bool) -> bool {
     (0..PLANS_MAX).any(|seed| {
-        let failures = run_brief(level, &plan::draw(seed), fault).failures;
+        let failures = run_brief(level, &plan::draw_for(level, seed), fault).failures;
         failures.iter().any(|failure| counts(failure))
     })
 }
@@ -18,15 +19,23 @@ fn is_found(level: Level, fault: Fault, counts: impl Fn(&str) -> bool) -> bool {
 #[test]
 fn every_planted_fault_is_found() {
     for fault in Fault::all() {
-        // A core has no streams that could miss a wake-up.
-        let level = if fault.is_in_streams() { Level::Shell } else { Level::Core };
+        let level = if fault.is_in_network() { Level::Shell } else { Level::Core };
         assert!(is_found(level, fault, |_| true), "not found: {}", fault.name());
     }
 }
 
+/// Not only that something is odd: the wires and the books show that the call was repeated.
+#[test]
+fn a_relay_that_repeats_a_lost_call_is_found_by_what_it_repeats() {
+    let fault = Fault::Shell(ShellFault::RepeatALostCall);
+    let is_repeated =
+        |failure: &str| failure.contains("ran twice") || failure.contains("a second time");
+    assert!(is_found(Level::Shell, fault, is_repeated));
+}
+
 /// The model might share a misunderstanding with the core. The wires and the books of Unity cannot.
 #[test]
-fn wires_and_books_alone_find_what_runs_twice_is_answered_twice_or_is_a_lie() {
+fn wires_and_books_alone_find_what_breaks_a_promise_to_an_agent() {
     let faults = [
         CoreFault::ResendAfterReconnect,
         CoreFault::FreeTheLaneOnTimeout,
@@ -35,6 +44,16 @@ fn wires_and_books_alone_find_what_runs_twice_is_answered_twice_or_is_a_lie() {
         CoreFault::LieAboutExecution,
         CoreFault::IgnoreMcpCancel,
         CoreFault::ChangeATerminalState,
+        CoreFault::LoseTheCancel,
+        CoreFault::MixUpEditors,
+        CoreFault::TellAnEmptyConsole,
+        CoreFault::KeepTheResultOfAJob,
+        CoreFault::KeepTheProgressOfAJob,
+        CoreFault::ReportProgressOnceAnHour,
+        CoreFault::IgnoreWaitMs,
+        CoreFault::GiveUpEarly,
+        CoreFault::PollLate,
+        CoreFault::AdviseNothing,
         CoreFault::DoNothing,
     ];
     for fault in faults {

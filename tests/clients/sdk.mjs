@@ -108,7 +108,8 @@ async function converse(kind, mode) {
   });
   assert.deepEqual([job.state, job.result.summary.failed], ["failed", 1]);
   assert.ok(reports.length >= 1, "no progress");
-  assert.ok(reports.every((report, index) => report.progress === index + 1), "it must grow");
+  const grows = (report, index) => report.progress > (reports[index - 1]?.progress ?? 0);
+  assert.ok(reports.every(grows), "it must grow");
   assert.match(reports.at(-1).message, /of 5 done|job runs/);
 
   unity.say("compile 60s");

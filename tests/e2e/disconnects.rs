@@ -63,6 +63,11 @@ fn what_was_sent_and_lost_is_unknown_and_what_never_was_is_not_executed() {
     drop(plugin);
     let error = agent.outcome(call).unwrap_err();
     assert_eq!(brief(&error), "ERR_RECONNECT_TIMEOUT unknown");
+}
+
+#[test]
+fn what_was_sent_to_another_session_of_the_plugin_is_lost_and_unknown() {
+    let (_server, mut agent, port) = start(&["--request-reconnect-wait-ms", "10000"]);
     let hello = |session: &str| json!({ "state": "ready", "plugin_session_id": session });
     let mut plugin = Plugin::hello(port, hello("1"));
     let call = agent.call("read_console", json!({}));

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::plugin::{Plugin, console};
 
 /// Every agent reads the list of tools in every session, so it must stay short.
-const TOOL_BYTES_MAX: usize = 1_600;
+const TOOLS_BYTES_MAX: usize = 7_500;
 const LEGACY: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 
 fn stdio() -> (Server, StdioAgent, Plugin) {
@@ -28,7 +28,7 @@ fn http() -> (Server, HttpAgent, Plugin) {
 fn test_run() -> Value {
     json!({
         "summary": { "total": 2, "passed": 1, "failed": 1, "skipped": 0, "duration_ms": 12.5 },
-        "failed_tests": [{ "name": "Game.Jumps", "message": "too low", "stack_trace": "" }],
+        "failed_tests": [{ "name": "Game.Jumps", "message": "too low" }],
     })
 }
 
@@ -44,7 +44,7 @@ fn the_tools_of_the_catalogue_have_plain_schemas_the_same_over_both_transports()
     let names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
     assert_eq!(names, TOOLS.iter().map(|tool| tool.name).collect::<Vec<_>>());
     let text = list.to_string();
-    assert!(text.len() <= TOOL_BYTES_MAX * names.len(), "{} bytes", text.len());
+    assert!(text.len() <= TOOLS_BYTES_MAX, "{} bytes", text.len());
     for word in ["$ref", "anyOf", "oneOf", "\"null\"", "format", "$schema", "$defs"] {
         assert!(!text.contains(word), "{word} in {text}");
     }

@@ -9,7 +9,7 @@ use protocol::{
 
 use super::tools::{self, Run};
 use super::{Answer, Later, Link, MockEditor, Output, unknown_request};
-use crate::books::Execution;
+use crate::books::{Execution, Given, JobRecord};
 use crate::command::Misanswer;
 use crate::settings::CancelPolicy;
 
@@ -35,6 +35,11 @@ pub(super) fn label(frame: &ToUnity) -> Option<(RequestId, Option<String>, Strin
         ToUnity::Cancel(frame) => Some((frame.request_id.clone(), None, "cancel".to_owned())),
         ToUnity::Hello(_) | ToUnity::Capability(_) | ToUnity::Ping(_) | ToUnity::Error(_) => None,
     }
+}
+
+/// Whether it runs something in Unity, in contrast to a question.
+pub(super) fn does_something(frame: &ToUnity) -> bool {
+    matches!(frame, ToUnity::Execute(_) | ToUnity::SubmitJob(_))
 }
 
 impl MockEditor {
@@ -80,7 +85,12 @@ impl MockEditor {
             ToUnity::SubmitJob(frame) => self.submit(now, frame, execution),
             ToUnity::GetJobStatus(frame) => {
                 let lie = self.lie.take();
-                self.jobs.status(frame, lie, self.frame_max)
+                let answer = self.jobs.status(frame, lie, self.frame_max);
+                if let FromUnity::JobStatus(status) = &answer {
+                    let request_id = status.request_id.clone();
+                    self.books.given.insert(request_id, Given::Job(Box::new(status.clone())));
+                }
+                answer
             }
             ToUnity::Cancel(frame) => {
                 let by_request =
@@ -113,7 +123,9 @@ impl MockEditor {
             return error(frame.request_id, "ERR_UNKNOWN_COMMAND", "there is no such tool");
         };
         self.books.executed.push(execution);
-        let outcome = ExecuteOutcome::Ok(run(self, &frame.params));
+        let result = run(self, &frame.params);
+        self.books.given.insert(frame.request_id.clone(), Given::Result(result.clone()));
+        let outcome = ExecuteOutcome::Ok(result);
         FromUnity::Result(ExecuteResult { request_id: frame.request_id, outcome })
     }
 
@@ -124,14 +136,22 @@ impl MockEditor {
         self.books.executed.push(execution);
         let work = run(self, &frame.params);
         self.tell(&format!("running {} {}", work.steps.len(), work.unit));
+        let has_steps = !work.steps.is_empty();
         let job_id = self.jobs.start(work, &frame.request_id);
         self.jobs.set_pace(now, self.can_work());
         let (request_id, status) = (frame.request_id, SubmitStatus::Accepted);
+        self.books.jobs.push(JobRecord {
+            at: now,
+            request_id: request_id.clone(),
+            job_id: job_id.clone(),
+            ended_at: (!has_steps).then_some(now),
+        });
         FromUnity::SubmitJobResult(SubmitJobResult { request_id, status, job_id })
     }
 
     pub(super) fn finish_step(&mut self, at: Duration) {
-        if let Some(end) = self.jobs.finish_step(at) {
+        if let Some((job, end)) = self.jobs.finish_step(at) {
+            self.books.end_jobs(at, Some(&job));
             self.tell(&end);
         }
     }

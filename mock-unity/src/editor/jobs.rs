@@ -111,8 +111,8 @@ impl Jobs {
         self.jobs.iter_mut().find(|job| job.state == JobState::Running)
     }
 
-    /// Ends the current step. If that ends the job, says so.
-    pub(super) fn finish_step(&mut self, now: Duration) -> Option<String> {
+    /// Ends the current step. If that ends the job, says which one and how.
+    pub(super) fn finish_step(&mut self, now: Duration) -> Option<(UnityJobId, String)> {
         self.next_at = None;
         let mut end = None;
         if let Some(job) = self.running() {
@@ -120,10 +120,11 @@ impl Jobs {
             let Work { noun, unit, steps, ends, summary, .. } = &job.work;
             if job.is_cancelled {
                 job.state = JobState::Cancelled;
-                end = Some(format!("the {noun} was cancelled after {} {unit}", job.done));
+                let how = format!("the {noun} was cancelled after {} {unit}", job.done);
+                end = Some((job.id.clone(), how));
             } else if job.done == steps.len() {
                 job.state = *ends;
-                end = Some(format!("the {noun} has ended: {summary}"));
+                end = Some((job.id.clone(), format!("the {noun} has ended: {summary}")));
             }
         }
         self.set_pace(now, true);

@@ -10,7 +10,7 @@ use protocol::{
 use super::{Activity, Answer, Later, Link, MockEditor, Output, answers};
 use crate::backoff;
 use crate::books::Arrival;
-use crate::settings::{PongPolicy, Reconnect};
+use crate::settings::{PongPolicy, PongSeq, Reconnect};
 
 /// How long a plugin stays away after the server rejected it because another Editor is connected.
 const REFUSED_WAIT: Duration = Duration::from_secs(10);
@@ -62,9 +62,7 @@ impl MockEditor {
     /// What the main thread is at, or will do next: the server must send nothing else until then.
     fn running_request(&self) -> Option<RequestId> {
         let mut frames = self.working.iter().map(|(_, frame)| frame).chain(&self.inbox);
-        let does_something =
-            |frame: &&ToUnity| matches!(frame, ToUnity::Execute(_) | ToUnity::SubmitJob(_));
-        let (id, _, _) = answers::label(frames.find(does_something)?)?;
+        let (id, _, _) = answers::label(frames.find(|frame| answers::does_something(frame))?)?;
         Some(id)
     }
 
@@ -126,8 +124,11 @@ impl MockEditor {
     }
 
     pub(super) fn say_pong(&mut self) {
-        self.counts.seq += 1;
-        let pong = Pong { editor_state: Some(self.state()), seq: Some(self.counts.seq) };
+        if self.settings.pong_seq == PongSeq::New {
+            self.counts.seq += 1;
+        }
+        let seq = Some(self.counts.seq).filter(|_| self.settings.pong_seq != PongSeq::None);
+        let pong = Pong { editor_state: Some(self.state()), seq };
         self.say(&FromUnity::Pong(pong));
     }
 
@@ -136,13 +137,24 @@ impl MockEditor {
             if self.unanswered.values().any(|does_something| *does_something) {
                 self.books.overlapping.push(request_id.clone());
             }
-            let does_something = matches!(frame, ToUnity::Execute(_) | ToUnity::SubmitJob(_));
+            let does_something = answers::does_something(&frame);
+            if does_something && let Some(earlier) = self.has_from_earlier() {
+                self.books.overlapping_sessions.push((earlier, request_id.clone()));
+            }
             self.unanswered.insert(request_id.clone(), does_something);
             let arrival = Arrival { at: now, request_id, client_request_id, what };
             self.books.arrived.push(arrival);
         }
         self.inbox.push_back(frame);
         self.books.unanswered_max = self.books.unanswered_max.max(self.unanswered.len());
+    }
+
+    /// A request of an earlier connection that has not been done. Those of this connection are in `unanswered`.
+    fn has_from_earlier(&self) -> Option<RequestId> {
+        let working = self.working.as_ref().map(|(_, frame)| frame);
+        let all = working.into_iter().chain(&self.inbox);
+        let ids = all.filter(|frame| answers::does_something(frame)).filter_map(answers::label);
+        ids.map(|(id, ..)| id).find(|id| !self.unanswered.contains_key(id))
     }
 
     pub(super) fn state(&self) -> EditorState {
@@ -180,8 +192,14 @@ impl MockEditor {
     /// Sends a frame on the open socket. Without one, the frame is dropped.
     pub(super) fn send_text(&mut self, frame: String) {
         if matches!(self.link, Link::Open { .. }) {
-            self.outputs.push(Output::Send(frame));
+            self.write(frame);
         }
+    }
+
+    /// Every text frame is written here.
+    fn write(&mut self, frame: String) {
+        let frame = self.settings.writes.write(frame, self.frame_max);
+        self.outputs.push(Output::Send(frame));
     }
 
     /// Sends an answer on a connection that the server has accepted, now or on the next one.
@@ -190,7 +208,7 @@ impl MockEditor {
             if let Some(id) = &answer.to {
                 self.unanswered.remove(id);
             }
-            self.outputs.push(Output::Send(answer.frame));
+            self.write(answer.frame);
         } else {
             self.unsent.push(answer);
         }

@@ -55,7 +55,7 @@ impl MockEditor {
             Command::Cancel(policy) => self.settings.cancel = policy,
             Command::Pong(policy) => self.settings.pong = policy,
             Command::Answer(how) => self.spoilt.push_back(how),
-            Command::LoseJobs => self.jobs.forget(),
+            Command::LoseJobs => self.forget_jobs(now),
             Command::Lie(state) => self.lie = Some(state),
             Command::Stale => self.say_stale_status(),
             Command::Say(text) => self.send_text(text),
@@ -88,7 +88,7 @@ impl MockEditor {
         self.spoilt.clear();
         self.lie = None;
         self.forget_requests();
-        self.jobs.forget();
+        self.forget_jobs(now);
         self.counts.editors += 1;
         self.console = Console::sample(self.settings.console_name(self.counts.editors));
         self.counts.sessions += 1;
@@ -101,6 +101,11 @@ impl MockEditor {
         self.working = None;
         self.later.clear();
         self.unsent.clear();
+    }
+
+    fn forget_jobs(&mut self, now: Duration) {
+        self.jobs.forget();
+        self.books.end_jobs(now, None);
     }
 
     pub(super) fn leave(&mut self, now: Duration, time: Option<Duration>, how: Output) {

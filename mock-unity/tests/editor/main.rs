@@ -7,6 +7,7 @@
 )]
 
 mod answers;
+mod books;
 mod stage;
 
 use std::time::Duration;

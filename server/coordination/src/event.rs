@@ -5,9 +5,9 @@ use std::time::Duration;
 use protocol::{DecodeError, EditorState, FromUnity, JobState, Json, Progress, RequestId, ToUnity};
 
 use crate::failure::Failure;
-use crate::ids::{CallId, ConnectionId, JobId};
+use crate::ids::{CallId, ConnectionId, JobId, RequestNames};
 use crate::request_validator::ValidCall;
-use crate::time::JobTimes;
+use crate::time::{CallTimes, JobTimes, Timestamp};
 
 /// Everything that can happen to the server.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,6 +74,7 @@ pub enum Effect {
     Reply {
         call: CallId,
         request_id: RequestId,
+        times: CallTimes,
         outcome: Outcome,
     },
     Progress {
@@ -139,6 +140,18 @@ pub struct EditorReport {
     pub server_version: String,
     pub project: Option<ProjectReport>,
     pub refused: Option<RefusedReport>,
+    /// Jobs that have not ended, then the last ones that ended, newest first.
+    pub jobs: Vec<JobSummary>,
+}
+
+/// One line about a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobSummary {
+    pub job: JobId,
+    pub tool_name: &'static str,
+    pub state: JobState,
+    pub submitted: Timestamp,
+    pub age: Duration,
 }
 
 /// The project of the Editor, as far as its plugin names it.
@@ -175,6 +188,17 @@ pub enum Reason {
     Reloading,
     /// Unity has an answered request that it has not finished.
     Unresponsive,
+}
+
+impl Reason {
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Disconnected => "disconnected",
+            Self::Compiling => "compiling",
+            Self::Reloading => "reloading",
+            Self::Unresponsive => "unresponsive",
+        }
+    }
 }
 
 /// The round trip in the lane.
@@ -242,7 +266,10 @@ pub enum SessionEnd {
     Replaced,
     /// It did not answer the probe, and another Editor waits.
     ProbeUnanswered,
-    NoPong,
+    /// Its ping was not answered for so long.
+    NoPong {
+        silent: Duration,
+    },
     /// A request has not been finished for too long.
     Stuck,
     BadFrames,
@@ -251,6 +278,19 @@ pub enum SessionEnd {
 }
 
 impl SessionEnd {
+    /// The reason in one word.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::SocketClosed => "socket_closed",
+            Self::Replaced => "replaced",
+            Self::ProbeUnanswered => "probe_unanswered",
+            Self::NoPong { .. } => "no_pong",
+            Self::Stuck => "stuck",
+            Self::BadFrames => "bad_frames",
+            Self::NotWritable => "not_writable",
+        }
+    }
+
     /// How its socket is closed.
     pub(crate) fn close(self) -> (CloseCode, &'static str) {
         match self {
@@ -259,7 +299,7 @@ impl SessionEnd {
             Self::ProbeUnanswered => {
                 (CloseCode::Normal, "did not answer while another Editor asked")
             }
-            Self::NoPong => (CloseCode::Policy, "no pong in time"),
+            Self::NoPong { .. } => (CloseCode::Policy, "no pong in time"),
             Self::Stuck => (CloseCode::Stuck, "a request has not been finished in time"),
             Self::BadFrames => (CloseCode::Policy, "too many bad frames in a row"),
             Self::NotWritable => (CloseCode::GoingAway, "the socket does not take frames"),
@@ -290,6 +330,12 @@ pub enum Note {
     VersionsDiffer {
         plugin: String,
         server: String,
+    },
+    /// The server or the Editor is in another state, or calls wait for another reason.
+    StateChanged {
+        server: ServerState,
+        editor: Option<EditorState>,
+        waiting: Option<Reason>,
     },
     StaleStatus {
         seq: u64,
@@ -322,8 +368,20 @@ pub enum Note {
         code: String,
         message: String,
     },
+    /// A call cannot be sent now.
+    CallWaits {
+        call: CallId,
+        request_id: RequestId,
+        /// `busy` if other calls are before it.
+        reason: &'static str,
+    },
     CallCancelled {
         call: CallId,
+        names: RequestNames,
+    },
+    /// A call has become a job.
+    JobIssued {
+        names: RequestNames,
     },
     JobChanged {
         job: JobId,

@@ -12,19 +12,20 @@ mod jobs;
 mod recovery;
 mod sessions;
 
-use protocol::ToUnity;
+use protocol::{EditorState, RequestId, ToUnity};
 
 use crate::cancel_manager::CancelManager;
 use crate::editor_state_tracker::EditorStateTracker;
-use crate::event::{CloseCode, EditorReport, Effect, Event, Note, Outcome, ServerState};
+use crate::event::{CloseCode, EditorReport, Effect, Event, Note, Outcome, Reason, ServerState};
 use crate::failure::Failure;
-use crate::ids::{Boot, CallId, ConnectionId, IdSource};
+use crate::ids::{Boot, CallId, ConnectionId, IdSource, RequestNames};
 use crate::job_manager::JobManager;
 use crate::limits::Limits;
 use crate::project::ProjectRules;
 use crate::reconnect_controller::ReconnectController;
 use crate::request_scheduler::RequestScheduler;
-use crate::time::{Deadline, Timestamp};
+use crate::stores::request::{Call, Phase};
+use crate::time::{CallTimes, Deadline, Timestamp};
 
 #[derive(Debug)]
 pub struct ExecutionCoordinator {
@@ -43,6 +44,8 @@ pub struct ExecutionCoordinator {
     projects: ProjectRules,
     /// The last Editor of another project that was turned away.
     refused: Option<Refused>,
+    /// The states that were noted last.
+    noted: (ServerState, Option<EditorState>, Option<Reason>),
     /// What this call of `handle` has decided so far.
     effects: Vec<Effect>,
 }
@@ -98,6 +101,7 @@ impl ExecutionCoordinator {
             cancel_had_its_turn: false,
             projects: ProjectRules::default(),
             refused: None,
+            noted: (ServerState::Booting, None, Some(Reason::Disconnected)),
             effects: Vec::new(),
             limits,
         }
@@ -116,8 +120,12 @@ impl ExecutionCoordinator {
             return std::mem::take(&mut self.effects);
         }
         self.expire(now); // Time passed before the event happened.
+        let received =
+            if let Event::CallReceived { call, .. } = &event { Some(*call) } else { None };
         self.react(now, event);
         self.dispatch(now); // Whatever happened, work may now be possible.
+        self.note_state();
+        received.inspect(|call| self.note_wait(*call));
         self.assert_invariants();
         std::mem::take(&mut self.effects)
     }
@@ -150,6 +158,33 @@ impl ExecutionCoordinator {
         }
     }
 
+    fn note_state(&mut self) {
+        let state = (self.server_state(), self.editor.state(), self.reason());
+        if self.noted != state {
+            self.noted = state;
+            let (server, editor, waiting) = state;
+            self.note(Note::StateChanged { server, editor, waiting });
+        }
+    }
+
+    fn note_wait(&mut self, call: CallId) {
+        let in_line = |call: &&Call| matches!(call.phase, Phase::InLine(_));
+        if let Some(waits) = self.scheduler.call(call).filter(in_line) {
+            let (request_id, reason) = (waits.request_id.clone(), self.waiting_reason());
+            self.note(Note::CallWaits { call, request_id, reason });
+        }
+    }
+
+    /// The reason in one word. A call that waits without any is behind others.
+    fn waiting_reason(&self) -> &'static str {
+        self.reason().map_or("busy", Reason::text)
+    }
+
+    /// The failure of a call that ends while it waits.
+    fn while_waiting(&self, failure: Failure) -> Failure {
+        failure.after_waiting(self.waiting_reason())
+    }
+
     fn on_port(&mut self, life: Life) {
         if self.is_stopping() {
             return;
@@ -158,7 +193,8 @@ impl ExecutionCoordinator {
             let failure = Failure::port_held(*port, holder);
             let waiting: Vec<CallId> = self.scheduler.waiting_calls().collect();
             for call in waiting {
-                self.reply(call, Err(failure.clone()));
+                let failure = self.while_waiting(failure.clone());
+                self.reply(call, Err(failure));
             }
         }
         self.life = life;
@@ -200,9 +236,17 @@ impl ExecutionCoordinator {
     /// The only way an open call is answered, so it is answered once.
     fn reply(&mut self, call: CallId, outcome: Outcome) {
         if let Some(ended) = self.scheduler.remove(call) {
-            let outcome = outcome.map_err(|failure| failure.for_tool(ended.asked.tool));
-            self.effects.push(Effect::Reply { call, request_id: ended.request_id, outcome });
+            self.push_reply(call, &ended, outcome);
         }
+    }
+
+    fn push_reply(&mut self, call: CallId, ended: &Call, outcome: Outcome) {
+        let outcome = outcome.map_err(|failure| failure.for_tool(ended.asked.tool));
+        let job = ended.job().filter(|_| ended.starts_job()).and_then(|job| self.jobs.get(job));
+        let served = ended.times.served.or(job.and_then(|job| job.times.sent));
+        let times = CallTimes { served, ..ended.times };
+        let request_id = ended.request_id.clone();
+        self.effects.push(Effect::Reply { call, request_id, times, outcome });
     }
 
     fn send(&mut self, on: ConnectionId, frame: ToUnity) {
@@ -233,6 +277,10 @@ pub trait Core: Send + 'static {
     fn handle(&mut self, now: Timestamp, event: Event) -> Vec<Effect>;
     fn next_deadline(&self) -> Option<Deadline>;
     fn editor_report(&self, now: Timestamp) -> EditorReport;
+    /// The names of one of the last requests that were sent to Unity, for the log.
+    fn names(&self, _request_id: &RequestId) -> Option<&RequestNames> {
+        None
+    }
 }
 
 impl Core for ExecutionCoordinator {
@@ -246,5 +294,9 @@ impl Core for ExecutionCoordinator {
 
     fn editor_report(&self, now: Timestamp) -> EditorReport {
         Self::editor_report(self, now)
+    }
+
+    fn names(&self, request_id: &RequestId) -> Option<&RequestNames> {
+        self.scheduler.names(request_id)
     }
 }

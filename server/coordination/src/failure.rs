@@ -164,6 +164,8 @@ pub struct Failure {
     advice: Advice,
     /// The request that is in the way, if there is one.
     pub overdue: Option<RequestId>,
+    /// Why the call waited, if it ended while it did.
+    pub waiting: Option<&'static str>,
     /// What Unity said.
     pub unity: Option<Box<ErrorBody>>,
 }
@@ -172,7 +174,8 @@ impl Failure {
     fn new(code: ErrorCode, what: impl Into<String>, advice: Advice) -> Self {
         let Row { guarantee, retryable, recovery, .. } = code.row();
         let what = what.into();
-        Self { code, guarantee, retryable, recovery, what, advice, overdue: None, unity: None }
+        let (overdue, waiting, unity) = (None, None, None);
+        Self { code, guarantee, retryable, recovery, what, advice, overdue, waiting, unity }
     }
 
     /// One sentence: what happened, whether the call ran, and what to do next.
@@ -189,6 +192,10 @@ impl Failure {
     fn unknown(self) -> Self {
         let recovery = Recovery::InspectThenRetry;
         Self { guarantee: Guarantee::Unknown, retryable: false, recovery, ..self }
+    }
+
+    pub(crate) fn after_waiting(self, reason: &'static str) -> Self {
+        Self { waiting: Some(reason), ..self }
     }
 
     /// A call that may have run is safe to repeat only if its tool does no harm when it runs twice.

@@ -50,6 +50,14 @@ impl Heartbeat {
         }
     }
 
+    /// How long a ping has been unanswered.
+    pub(crate) fn silent_for(self, now: Timestamp) -> Duration {
+        match self {
+            Self::Resting { .. } => Duration::ZERO,
+            Self::Awaiting { sent_at } => now.since(sent_at),
+        }
+    }
+
     pub(crate) fn deadline(self, patience: Duration) -> Deadline {
         match self {
             Self::Resting { ping_at, .. } => Deadline { at: ping_at, why: Why::PingDue },

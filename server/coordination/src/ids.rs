@@ -94,6 +94,20 @@ impl IdSource {
     }
 }
 
+/// The names of a request in the log: on the wire, the caller's own, and its job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestNames {
+    pub request_id: RequestId,
+    pub client_request_id: Option<String>,
+    pub job: Option<JobId>,
+}
+
+impl RequestNames {
+    pub(crate) fn of_job(request_id: RequestId, job: JobId) -> Self {
+        Self { request_id, client_request_id: None, job: Some(job) }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Boot, IdSource};

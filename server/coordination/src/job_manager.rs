@@ -2,7 +2,7 @@
 
 use protocol::{JobState, JobStatus, Progress, ToUnity, UnityJobId};
 
-use crate::event::{Answer, CancelView, JobReport, Outcome};
+use crate::event::{Answer, CancelView, JobReport, JobSummary, Outcome};
 use crate::failure::Failure;
 use crate::ids::{CallId, JobId};
 use crate::limits::Limits;
@@ -50,8 +50,12 @@ impl JobManager {
             asked: call.asked.clone(),
             request_id: call.request_id.clone(),
             ticket: call.ticket,
-            arrived: call.arrived,
-            times: JobTimes { issued: now, changed: now },
+            times: JobTimes {
+                submitted: call.times.arrived,
+                sent: None,
+                issued: now,
+                changed: now,
+            },
             phase: JobPhase::Queued { frame },
             cancel: None,
             waiters: Vec::new(),
@@ -91,6 +95,18 @@ impl JobManager {
         Ok(Answer::Job(Box::new(report)))
     }
 
+    /// Every job that has not ended, and the last `ended_max` that ended, newest first.
+    pub(crate) fn summaries(&self, now: Timestamp, ended_max: usize) -> Vec<JobSummary> {
+        let newest = self.jobs.active().into_iter().rev().chain(self.jobs.last_ended(ended_max));
+        let summary = |id: JobId| {
+            let job = self.jobs.get(id)?;
+            let submitted = job.times.submitted;
+            let (tool_name, state) = (job.asked.tool.name, job.state());
+            Some(JobSummary { job: id, tool_name, state, submitted, age: now.since(submitted) })
+        };
+        newest.filter_map(summary).collect()
+    }
+
     // Life.
 
     /// The submission leaves for Unity. It can be taken only once.
@@ -99,6 +115,7 @@ impl JobManager {
             match std::mem::replace(&mut job.phase, JobPhase::Submitting) {
                 JobPhase::Queued { frame } => {
                     job.times.changed = now;
+                    job.times.sent = Some(now);
                     Some(frame)
                 }
                 other @ (JobPhase::Submitting | JobPhase::Running(_) | JobPhase::Ended(_)) => {
@@ -114,6 +131,7 @@ impl JobManager {
         self.jobs.update(id, |job| {
             job.phase = JobPhase::Queued { frame };
             job.times.changed = now;
+            job.times.sent = None;
         });
     }
 
@@ -159,10 +177,16 @@ impl JobManager {
             Ok(told) => told,
             Err(problem) => return Reported::Nonsense(problem),
         };
-        let failure = match (state, error) {
-            (_, Some(error)) => Some(Failure::job_error(error)),
-            (JobState::Timeout, None) => Some(Failure::request_timeout(job.asked.timeout)),
-            (_, None) => None,
+        let problem = result.as_ref().and_then(|told| job.asked.problem(told));
+        let (state, failure) = match (state, error, problem) {
+            (_, Some(error), _) => (state, Some(Failure::job_error(error))),
+            (JobState::Timeout, None, _) => {
+                (state, Some(Failure::request_timeout(job.asked.timeout)))
+            }
+            (JobState::Succeeded | JobState::Failed, None, Some(problem)) => {
+                (JobState::Failed, Some(Failure::did_nothing(&problem)))
+            }
+            (_, None, _) => (state, None),
         };
         let error = failure.map(|failure| failure.for_tool(job.asked.tool));
         Reported::Ended(Ending { state, progress, result, error })

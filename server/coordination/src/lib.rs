@@ -7,7 +7,7 @@
 //! | is this call valid? | `request_validator` (with `tool_catalog`, `shape`) | — |
 //! | what an agent gets of Unity's answer | `tool_answers` | — |
 //! | answers and failures as JSON | `rendering` | — |
-//! | order, the lane, the life of a call | `request_scheduler` | `stores::request`, `stores::queue` |
+//! | order, the lane, the life of a call | `request_scheduler` | `stores::{request, queue, names}` |
 //! | work that outlives its call | `job_manager` | `stores::job` |
 //! | what a cancel means, and which Unity is owed | `cancel_manager` | its intents |
 //! | what the Editor is doing | `editor_state_tracker` | its last observation |
@@ -39,17 +39,17 @@ mod tool_catalog;
 
 pub use event::{
     Answer, CallState, CancelAnswer, CancelView, CloseCode, ClosedBy, EditorReport, Effect, Event,
-    JobReport, Note, Outcome, ProgressReport, ProjectReport, Reason, RefusedReport, Running,
-    ServerState, SessionEnd,
+    JobReport, JobSummary, Note, Outcome, ProgressReport, ProjectReport, Reason, RefusedReport,
+    Running, ServerState, SessionEnd,
 };
 pub use execution_coordinator::{Core, ExecutionCoordinator};
 pub use failure::{ErrorCode, Failure, Guarantee, Recovery, Row};
-pub use ids::{Boot, CallId, ConnectionId, JobId};
+pub use ids::{Boot, CallId, ConnectionId, JobId, RequestNames};
 pub use limits::Limits;
 pub use project::ProjectRules;
 pub use request_validator::{RawCall, Request, ValidCall, validate};
 pub use settings::{SETTINGS, Setting};
 pub use shape::{Field, Shape};
-pub use time::{Deadline, JobTimes, Timestamp, Why};
-pub use tool_answers::Tell;
-pub use tool_catalog::{Kind, Need, Parameter, Route, TOOLS, Tool, UnityAnswer};
+pub use time::{CallTimes, Deadline, JobTimes, Timestamp, Why};
+pub use tool_answers::{Problem, Tell};
+pub use tool_catalog::{ForUnity, Kind, Need, Parameter, Route, TOOLS, Tool, UnityAnswer};

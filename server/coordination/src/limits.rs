@@ -47,6 +47,8 @@ pub struct Limits {
     pub progress_interval: Duration,
     /// How long agents see that an Editor of another project was turned away.
     pub refusal_shown: Duration,
+    /// Ended jobs that `get_editor_state` lists.
+    pub ended_jobs_shown: usize,
     /// How long peers have to close, so that the process ends within two seconds.
     pub stop_max: Duration,
 }
@@ -75,6 +77,7 @@ impl Default for Limits {
             progress_first: Duration::from_millis(500),
             progress_interval: Duration::from_millis(1_000),
             refusal_shown: Duration::from_secs(600),
+            ended_jobs_shown: 10,
             stop_max: Duration::from_millis(1_200),
         }
     }

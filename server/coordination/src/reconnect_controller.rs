@@ -296,6 +296,11 @@ impl ReconnectController {
     }
 
     /// `timeout`: how long a ping may be unanswered now.
+    pub(crate) fn silent_for(&self, now: Timestamp) -> Duration {
+        let session = self.connections.session();
+        session.map(|(_, session)| session.heartbeat.silent_for(now)).unwrap_or_default()
+    }
+
     pub(crate) fn heartbeat_deadline(&self, timeout: Duration) -> Option<Deadline> {
         self.connections.session().map(|(_, session)| session.heartbeat.deadline(timeout))
     }

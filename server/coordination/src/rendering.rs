@@ -6,39 +6,45 @@ use protocol::{EditorState, JobState, Json, Progress, json};
 
 use crate::event::{
     Answer, CallState, CancelAnswer, CancelView, EditorReport, JobReport, ProgressReport, Reason,
-    ServerState,
+    RefusedReport, ServerState,
 };
 use crate::failure::Failure;
+use crate::time::Timestamp;
 
-pub fn answer(answer: Answer) -> Json {
+/// A moment as text (RFC 3339): the core has no clock.
+pub type Clock<'a> = &'a dyn Fn(Timestamp) -> String;
+
+pub fn answer(answer: Answer, clock: Clock<'_>) -> Json {
     match answer {
-        Answer::EditorState(report) => editor_report(&report),
+        Answer::EditorState(report) => editor_report(&report, clock),
         Answer::Unity(told) => told,
-        Answer::JobAccepted { job, state, .. } => {
-            json!({ "job_id": job.to_string(), "state": state })
-        }
-        Answer::Job(report) => job_report(*report),
+        Answer::JobAccepted { job, state, times } => json!({
+            "state": state,
+            "job_id": job.to_string(),
+            "submitted_at": clock(times.submitted),
+        }),
+        Answer::Job(report) => job_report(*report, clock),
         Answer::Cancel { job, status } => {
-            json!({ "job_id": job.to_string(), "status": cancel_answer(status) })
+            json!({ "status": cancel_answer(status), "job_id": job.to_string() })
         }
     }
 }
 
-fn editor_report(report: &EditorReport) -> Json {
+fn editor_report(report: &EditorReport, clock: Clock<'_>) -> Json {
     let running = report.running.as_ref().map(|running| {
         json!({
             "request_id": running.request_id.0,
             "tool_name": running.tool_name,
-            "elapsed_ms": u64::try_from(running.elapsed.as_millis()).unwrap_or(u64::MAX),
+            "elapsed_ms": millis(running.elapsed),
             "overdue": running.overdue,
         })
     });
-    json!({
+    let shown = json!({
         "server_state": server_state(report.server_state),
         "editor_state": editor_state(report.editor_state),
         "connected": report.connected,
         "last_editor_status_seq": report.last_editor_status_seq,
-        "waiting_reason": report.waiting_reason.map(reason),
+        "waiting_reason": report.waiting_reason.map(Reason::text),
         "queue_length": report.queue_length,
         "running": running,
         "plugin_version": report.plugin_version,
@@ -48,29 +54,50 @@ fn editor_report(report: &EditorReport) -> Json {
             "name": project.name,
             "unity_version": project.unity_version,
         })),
-        "refused": report.refused.as_ref().map(|refused| json!({
-            "reason": refused.reason,
-            "project_path": refused.project_path,
-            "ms_ago": u64::try_from(refused.ago.as_millis()).unwrap_or(u64::MAX),
-        })),
-    })
-}
-
-pub fn job_report(report: JobReport) -> Json {
-    let shown = json!({
-        "job_id": report.job.to_string(),
-        "state": report.state,
-        "progress": report.progress,
-        "result": report.result,
-        "error": report.error.as_ref().map(failure),
+        "jobs": report.jobs.iter().map(|job| json!({
+            "job_id": job.job.to_string(),
+            "tool_name": job.tool_name,
+            "state": job.state,
+            "submitted_at": clock(job.submitted),
+            "age_ms": millis(job.age),
+        })).collect::<Json>(),
     });
-    match &report.cancel {
+    match &report.refused {
         None => shown,
-        Some(CancelView::Requested) => with(shown, "cancel", json!("requested")),
-        Some(CancelView::Rejected(error)) => {
-            with(with(shown, "cancel", json!("rejected")), "cancel_error", failure(error))
+        Some(RefusedReport { reason, project_path, ago }) => {
+            let refused = json!({
+                "reason": reason, "project_path": project_path, "ms_ago": millis(*ago),
+            });
+            with(shown, "refused", refused)
         }
     }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+pub fn job_report(report: JobReport, clock: Clock<'_>) -> Json {
+    let (cancel, cancel_error) = match &report.cancel {
+        None => (None, None),
+        Some(CancelView::Requested) => (Some("requested"), None),
+        Some(CancelView::Rejected(error)) => (Some("rejected"), Some(failure(error))),
+    };
+    let mut shown = json!({ "state": report.state, "job_id": report.job.to_string() });
+    // The verdict first, and nothing that is empty.
+    for (name, value) in [
+        ("error", report.error.as_ref().map(failure)),
+        ("cancel", cancel.map(Json::from)),
+        ("cancel_error", cancel_error),
+        ("progress", report.progress.map(|progress| json!(progress))),
+        ("submitted_at", Some(json!(clock(report.times.submitted)))),
+        ("result", report.result),
+    ] {
+        if let Some(value) = value {
+            shown = with(shown, name, value);
+        }
+    }
+    shown
 }
 
 /// `object` with one more field.
@@ -87,6 +114,9 @@ pub fn failure(failure: &Failure) -> Json {
         "execution_guarantee": failure.guarantee.text(),
         "recovery_action": failure.recovery.text(),
     });
+    if let Some(waiting) = failure.waiting {
+        details = with(details, "waiting_reason", json!(waiting));
+    }
     if let Some(overdue) = &failure.overdue {
         details = with(details, "overdue_request_id", json!(overdue.0));
     }
@@ -111,7 +141,7 @@ pub fn progress(report: &ProgressReport) -> String {
             "waiting for Unity to finish another request".to_owned()
         }
         (CallState::WaitingEditorReady, Some(why @ (Reason::Compiling | Reason::Reloading)), _) => {
-            format!("waiting: Unity is {}", reason(why))
+            format!("waiting: Unity is {}", why.text())
         }
         (CallState::WaitingEditorReady, None, _) => "waiting for Unity".to_owned(),
         (CallState::Queued, _, _) => "queued".to_owned(),
@@ -164,12 +194,14 @@ pub fn editor_state(state: Option<EditorState>) -> &'static str {
     }
 }
 
-pub fn reason(reason: Reason) -> &'static str {
-    match reason {
-        Reason::Disconnected => "disconnected",
-        Reason::Compiling => "compiling",
-        Reason::Reloading => "reloading",
-        Reason::Unresponsive => "unresponsive",
+pub fn job_state(state: JobState) -> &'static str {
+    match state {
+        JobState::Queued => "queued",
+        JobState::Running => "running",
+        JobState::Succeeded => "succeeded",
+        JobState::Failed => "failed",
+        JobState::Timeout => "timeout",
+        JobState::Cancelled => "cancelled",
     }
 }
 

@@ -5,9 +5,10 @@ use std::time::Duration;
 use protocol::{RequestId, ToUnity};
 
 use crate::event::Running;
-use crate::ids::{CallId, ConnectionId, JobId};
+use crate::ids::{CallId, ConnectionId, JobId, RequestNames};
 use crate::limits::Limits;
 use crate::request_validator::Request;
+use crate::stores::names::NameStore;
 use crate::stores::queue::{Head, Item, Place, QueueStore, Ticket};
 use crate::stores::request::{Call, Phase, RequestStore, Work};
 use crate::time::{Deadline, Timestamp, Why};
@@ -16,6 +17,7 @@ use crate::time::{Deadline, Timestamp, Why};
 pub(crate) struct RequestScheduler {
     calls: RequestStore,
     queue: QueueStore,
+    names: NameStore,
     lane: Lane,
 }
 
@@ -90,7 +92,22 @@ pub(crate) enum Purpose {
 
 impl RequestScheduler {
     pub(crate) fn new() -> Self {
-        Self { calls: RequestStore::default(), queue: QueueStore::default(), lane: Lane::Free }
+        Self {
+            calls: RequestStore::default(),
+            queue: QueueStore::default(),
+            names: NameStore::default(),
+            lane: Lane::Free,
+        }
+    }
+
+    // Names for the log.
+
+    pub(crate) fn remember(&mut self, names: RequestNames) {
+        self.names.push(names);
+    }
+
+    pub(crate) fn names(&self, request_id: &RequestId) -> Option<&RequestNames> {
+        self.names.get(request_id)
     }
 
     // The line.
@@ -106,7 +123,7 @@ impl RequestScheduler {
     }
 
     pub(crate) fn line_up(&mut self, id: CallId, call: Call) {
-        let (ticket, arrived) = (call.ticket, call.arrived);
+        let (ticket, arrived) = (call.ticket, call.times.arrived);
         if call.asked.request.needs_unity() {
             self.queue.push_unity(Place { ticket, arrived, item: Item::Call(id) });
         } else {
@@ -191,7 +208,9 @@ impl RequestScheduler {
         self.queue.first_unity()
     }
 
-    pub(crate) fn take_work(&mut self, id: CallId) -> Option<Work> {
+    /// It is the turn of a call.
+    pub(crate) fn take_work(&mut self, now: Timestamp, id: CallId) -> Option<Work> {
+        self.calls.set_served(id, Some(now));
         self.calls.take_work(id)
     }
 
@@ -207,9 +226,10 @@ impl RequestScheduler {
     /// What came back unsent gets its old place again.
     pub(crate) fn return_call(&mut self, id: CallId, frame: ToUnity) {
         let Some(call) = self.calls.get(id) else { return };
-        let place = Place { ticket: call.ticket, arrived: call.arrived, item: Item::Call(id) };
-        self.queue.return_unity(place);
+        let arrived = call.times.arrived;
+        self.queue.return_unity(Place { ticket: call.ticket, arrived, item: Item::Call(id) });
         self.calls.set_phase(id, Phase::InLine(Work::Send(frame)));
+        self.calls.set_served(id, None);
     }
 
     pub(crate) fn return_job(&mut self, ticket: Ticket, arrived: Timestamp, job: JobId) {
@@ -316,13 +336,13 @@ impl RequestScheduler {
     /// The first call that is queued for Unity, and when it arrived.
     pub(crate) fn first_queued_call(&self) -> Option<(CallId, Timestamp)> {
         let call = self.waiting_calls().next()?;
-        self.calls.get(call).map(|record| (call, record.arrived))
+        self.calls.get(call).map(|record| (call, record.times.arrived))
     }
 
     /// Of the question about a job that has stood in line longest.
     pub(crate) fn status_wait_deadline(&self, wait: Duration) -> Option<Deadline> {
-        let arrived = self.queue.first_control().and_then(|call| self.calls.get(call))?.arrived;
-        Some(Deadline { at: arrived + wait, why: Why::StatusWaitOver })
+        let first = self.queue.first_control().and_then(|call| self.calls.get(call))?;
+        Some(Deadline { at: first.times.arrived + wait, why: Why::StatusWaitOver })
     }
 
     pub(crate) fn park_deadline(&self) -> Option<Deadline> {

@@ -5,7 +5,8 @@ use std::time::Duration;
 use protocol::{Json, Map};
 
 use crate::failure::Failure;
-use crate::tool_catalog::{Need, Parameter, Route, TOOLS, Tool};
+use crate::shape::Shape;
+use crate::tool_catalog::{ForUnity, Need, Parameter, Route, TOOLS, Tool};
 
 /// Longer than the id of any job.
 const JOB_ID_MAX: usize = 64;
@@ -30,12 +31,15 @@ pub struct ValidCall {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Request {
     EditorState,
+    /// `asked`: the arguments of the agent, of which `params` is what Unity gets.
     Execute {
         params: Json,
+        asked: Json,
     },
     /// `wait`: how long the caller waits for the end of the job.
     RunJob {
         params: Json,
+        asked: Json,
         wait: Duration,
     },
     /// `wait`: how long the caller waits for a change.
@@ -62,12 +66,31 @@ impl ValidCall {
     /// What the agent gets of Unity's answer; an error says what is wrong with the answer.
     pub(crate) fn tell(&self, given: Json) -> Result<Json, String> {
         match &self.request {
-            Request::Execute { params } | Request::RunJob { params, .. } => {
-                self.tool.tell(given, params)
+            Request::Execute { asked, .. } | Request::RunJob { asked, .. } => {
+                self.tool.tell(given, asked)
             }
             Request::EditorState | Request::JobStatus { .. } | Request::CancelJob { .. } => {
                 Ok(given)
             }
+        }
+    }
+
+    /// Why what the agent gets is a failure although Unity calls it a success.
+    pub(crate) fn problem(&self, told: &Json) -> Option<String> {
+        match &self.request {
+            Request::Execute { asked, .. } | Request::RunJob { asked, .. } => {
+                self.tool.problem(told, asked)
+            }
+            Request::EditorState | Request::JobStatus { .. } | Request::CancelJob { .. } => None,
+        }
+    }
+
+    /// The answer may have to wait for Unity or for a job.
+    pub fn may_wait(&self) -> bool {
+        match &self.request {
+            Request::Execute { .. } | Request::RunJob { .. } => true,
+            Request::JobStatus { wait, .. } => !wait.is_zero(),
+            Request::EditorState | Request::CancelJob { .. } => false,
         }
     }
 
@@ -116,7 +139,7 @@ fn client_request_id(tool: &Tool, value: Option<Json>) -> Result<Option<String>,
 
 fn timeout(tool: &Tool, value: Option<Json>) -> Result<Duration, Failure> {
     let Some(value) = value else { return Ok(tool.default_timeout()) };
-    match value.as_u64() {
+    match usual_form(TIMEOUT, &[], value).as_u64() {
         Some(millis) if (1..=tool.max_timeout_ms).contains(&millis) => {
             Ok(Duration::from_millis(millis))
         }
@@ -125,6 +148,28 @@ fn timeout(tool: &Tool, value: Option<Json>) -> Result<Duration, Failure> {
                 format!("timeout_ms must be an integer from 1 to {}", tool.max_timeout_ms);
             Err(Failure::bad_argument(tool, &problem))
         }
+    }
+}
+
+/// Any number: the range differs from tool to tool.
+const TIMEOUT: &Shape = &Shape::Integer { min: 1, max: u64::MAX };
+
+/// What an agent probably means: `"10"` is 10, one word is a list of one, and a parameter may have other forms of its
+/// values. What is unknown stays as it is, and is refused.
+fn usual_form(shape: &Shape, also: &[(&str, &str)], value: Json) -> Json {
+    let other_form = match &value {
+        Json::String(text) => Some(text.to_lowercase()),
+        Json::Bool(flag) => Some(flag.to_string()),
+        Json::Null | Json::Number(_) | Json::Array(_) | Json::Object(_) => None,
+    };
+    let known = also.iter().find(|(form, _)| other_form.as_deref() == Some(form));
+    match (shape, value) {
+        (_, _) if known.is_some() => known.map(|(_, means)| Json::from(*means)).unwrap_or_default(),
+        (Shape::Integer { .. }, Json::String(text)) => {
+            text.parse::<u64>().map_or(Json::String(text), Json::from)
+        }
+        (Shape::SomeOf(_), Json::String(word)) => Json::from(vec![word]),
+        (_, value) => value,
     }
 }
 
@@ -145,47 +190,60 @@ fn check(
     parameter: &Parameter,
     arguments: &mut Map<String, Json>,
 ) -> Result<(), Failure> {
-    let default = match (arguments.get(parameter.name), &parameter.need) {
+    let value = match (arguments.get_mut(parameter.name).map(Json::take), &parameter.need) {
         (Some(value), _) => {
-            return parameter.shape.check(value).map_err(|problem| {
+            let value = usual_form(&parameter.shape, parameter.also, value);
+            parameter.shape.check(&value).map_err(|problem| {
                 Failure::bad_argument(tool, &format!("{} {problem}", parameter.name))
-            });
+            })?;
+            value
         }
         (None, Need::Required) => {
             return Err(Failure::bad_argument(tool, &format!("{} is missing", parameter.name)));
         }
         (None, Need::Optional) => return Ok(()),
         (None, Need::DefaultInteger(value)) => Json::from(*value),
-        (None, Need::DefaultFlag(value)) => Json::from(*value),
         (None, Need::DefaultWord(value)) => Json::from(*value),
     };
-    arguments.insert(parameter.name.to_owned(), default);
+    arguments.insert(parameter.name.to_owned(), value);
     Ok(())
 }
 
 /// All arguments are checked by now; what Unity does not need stays here.
-fn request(tool: &Tool, mut arguments: Map<String, Json>) -> Request {
-    let mut for_server = Map::new();
-    for parameter in tool.parameters.iter().filter(|parameter| !parameter.for_unity) {
-        if let Some(value) = arguments.remove(parameter.name) {
-            for_server.insert(parameter.name.to_owned(), value);
-        }
-    }
+fn request(tool: &Tool, arguments: Map<String, Json>) -> Request {
     let wait = || {
-        let millis = for_server.get("wait_ms").and_then(Json::as_u64).unwrap_or_default();
+        let millis = arguments.get("wait_ms").and_then(Json::as_u64).unwrap_or_default();
         Duration::from_millis(millis)
     };
     let job_id = || {
-        let id = for_server.get("job_id").and_then(Json::as_str).unwrap_or_default();
+        let id = arguments.get("job_id").and_then(Json::as_str).unwrap_or_default();
         id.chars().take(JOB_ID_MAX).collect() // A longer one is not the id of a job.
     };
+    let params = || for_unity(tool, &arguments);
     match tool.route {
         Route::EditorState => Request::EditorState,
-        Route::Execute(_) => Request::Execute { params: Json::Object(arguments) },
-        Route::SubmitJob(_) => Request::RunJob { params: Json::Object(arguments), wait: wait() },
+        Route::Execute(_) => Request::Execute { params: params(), asked: Json::Object(arguments) },
+        Route::SubmitJob(_) => {
+            Request::RunJob { params: params(), wait: wait(), asked: Json::Object(arguments) }
+        }
         Route::JobStatus => Request::JobStatus { job_id: job_id(), wait: wait() },
         Route::CancelJob => Request::CancelJob { job_id: job_id() },
     }
+}
+
+/// In the order of the catalogue.
+fn for_unity(tool: &Tool, arguments: &Map<String, Json>) -> Json {
+    let mut params = Map::new();
+    for parameter in tool.parameters {
+        let Some(value) = arguments.get(parameter.name) else { continue };
+        let value = match parameter.for_unity {
+            ForUnity::No => continue,
+            ForUnity::AsItIs => value.clone(),
+            ForUnity::AsFlag { unless } => Json::from(value.as_str() != Some(unless)),
+        };
+        params.insert(parameter.name.to_owned(), value);
+    }
+    Json::Object(params)
 }
 
 #[cfg(test)]

@@ -32,9 +32,21 @@ impl Add<Duration> for Timestamp {
     }
 }
 
+/// Moments in the life of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CallTimes {
+    pub arrived: Timestamp,
+    /// When it was sent to Unity, or answered from what is known.
+    pub served: Option<Timestamp>,
+}
+
 /// Moments in the life of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JobTimes {
+    /// When the call that started it arrived.
+    pub submitted: Timestamp,
+    /// When it was first sent to Unity.
+    pub sent: Option<Timestamp>,
     /// When it got its id.
     pub issued: Timestamp,
     /// When its state or its progress changed last.

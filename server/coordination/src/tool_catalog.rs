@@ -6,7 +6,7 @@ use std::time::Duration;
 use protocol::{ExecutionMode, Json, ToolMetadata};
 
 use crate::shape::{Field, Shape};
-use crate::tool_answers::{Tell, console, test_run};
+use crate::tool_answers::{Problem, Tell, console, test_run};
 
 #[derive(Clone, Debug)]
 pub struct Tool {
@@ -54,6 +54,8 @@ pub struct UnityAnswer {
     pub given: Shape,
     /// Makes what the agent gets.
     pub tell: Tell,
+    /// Why an answer that Unity calls a success is none.
+    pub problem: Problem,
     /// What the agent gets.
     pub told: Shape,
 }
@@ -64,8 +66,21 @@ pub struct Parameter {
     pub about: &'static str,
     pub shape: Shape,
     pub need: Need,
-    /// Passed on to Unity, or for the server alone.
-    pub for_unity: bool,
+    /// Other forms of a value that agents use, and what they mean.
+    pub also: &'static [(&'static str, &'static str)],
+    pub for_unity: ForUnity,
+}
+
+/// How an argument is passed on to Unity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ForUnity {
+    /// It is for the server alone.
+    No,
+    AsItIs,
+    /// True unless it is this word.
+    AsFlag {
+        unless: &'static str,
+    },
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -74,7 +89,6 @@ pub enum Need {
     Optional,
     /// Filled in when left out, so that Unity never has to guess.
     DefaultInteger(u64),
-    DefaultFlag(bool),
     DefaultWord(&'static str),
 }
 
@@ -89,6 +103,14 @@ impl Tool {
             Route::EditorState | Route::Execute(_) | Route::JobStatus | Route::CancelJob => {
                 ExecutionMode::Sync
             }
+        }
+    }
+
+    /// Why what the agent gets is a failure although Unity calls it a success.
+    pub(crate) fn problem(&self, told: &Json, asked: &Json) -> Option<String> {
+        match &self.route {
+            Route::Execute(answer) | Route::SubmitJob(answer) => (answer.problem)(told, asked),
+            Route::EditorState | Route::JobStatus | Route::CancelJob => None,
         }
     }
 
@@ -172,7 +194,7 @@ const CONSOLE_TOLD: Shape = Shape::Object(&[
         Shape::List(&Shape::Object(&[
             required("type", Shape::OneOf(LOG_TYPES)),
             required("message", Shape::Text),
-            required("stack_trace", Shape::Text),
+            optional("stack_trace", Shape::Text),
             optional("count", POSITIVE),
         ])),
     ),
@@ -213,22 +235,24 @@ const JOB_ID: Parameter = Parameter {
     about: "the job_id of the job",
     shape: Shape::Text,
     need: Need::Required,
-    for_unity: false,
+    also: &[],
+    for_unity: ForUnity::No,
 };
 
 const WAIT_MS: Parameter = Parameter {
     name: "wait_ms",
-    about: "wait up to this many milliseconds before answering: for the end of a job that you start, for a change of state of a job that you ask about",
-    shape: Shape::Integer { min: 0, max: 60_000 },
+    about: "how long to wait for the end of a job that you start, or for a change of one that you ask about. Use 45000: many clients give up after 60 s",
+    shape: Shape::Integer { min: 0, max: 300_000 },
     need: Need::DefaultInteger(0),
-    for_unity: false,
+    also: &[],
+    for_unity: ForUnity::No,
 };
 
 pub static TOOLS: &[Tool] = &[
     Tool {
         name: "get_editor_state",
         summary: "Shows what the Editor is doing and whether a call would have to wait. Answers at once, even without Unity.",
-        about: "Show what the Unity Editor is doing and whether a call would have to wait. Answers at once, even without Unity. Use it to find out why a call failed with ERR_EDITOR_NOT_READY or ERR_COMPILE_TIMEOUT; you don't need it before other calls.",
+        about: "Show what the Unity Editor is doing and whether a call would have to wait. Answers at once, even without Unity. Use it to find out why a call failed, or to find a job; you don't need it before other calls.",
         kind: Kind::Read,
         route: Route::EditorState,
         supports_cancel: false,
@@ -241,11 +265,12 @@ pub static TOOLS: &[Tool] = &[
     Tool {
         name: "read_console",
         summary: "Reads entries of the Unity console, newest first. With the cursor of the last answer it reads only what is new.",
-        about: "Read the Unity console, newest entry first. Equal entries in a row are one entry with a count. To read only new entries, pass the cursor of the last answer as since. If truncated is true, more says how many entries were left out, and a call with the arguments in next reads them. Waits while Unity compiles or reloads. Safe to repeat.",
+        about: "Read the Unity console, newest entry first. Equal entries in a row are one with a count. To read only new entries, pass the cursor of the last answer as since. If truncated is true, a call with the arguments in next reads what was left out. Waits while Unity compiles or reloads. Safe to repeat.",
         kind: Kind::Read,
         route: Route::Execute(UnityAnswer {
             given: CONSOLE,
             tell: console::tell,
+            problem: |_, _| None,
             told: CONSOLE_TOLD,
         }),
         supports_cancel: false,
@@ -256,56 +281,63 @@ pub static TOOLS: &[Tool] = &[
         parameters: &[
             Parameter {
                 name: "max_entries",
-                about: "maximum number of entries",
+                about: "at most so many entries",
                 shape: Shape::Integer { min: 1, max: 2_000 },
-                need: Need::DefaultInteger(200),
-                for_unity: true,
+                need: Need::DefaultInteger(50),
+                also: &[],
+                for_unity: ForUnity::AsItIs,
             },
             Parameter {
                 name: "types",
                 about: "only entries of these types",
                 shape: Shape::SomeOf(LOG_TYPES),
                 need: Need::Optional,
-                for_unity: true,
+                also: &[],
+                for_unity: ForUnity::AsItIs,
             },
             Parameter {
                 name: "contains",
-                about: "only entries whose message contains this text",
+                about: "only entries that contain this text; case is ignored",
                 shape: LINE,
                 need: Need::Optional,
-                for_unity: true,
+                also: &[],
+                for_unity: ForUnity::AsItIs,
             },
             Parameter {
                 name: "stack_traces",
-                about: "include stack traces",
-                shape: Shape::Flag,
-                need: Need::DefaultFlag(true),
-                for_unity: true,
+                about: "short: the first three lines",
+                shape: Shape::OneOf(&["none", "short", "full"]),
+                need: Need::DefaultWord("short"),
+                also: &[("true", "full"), ("false", "none")],
+                for_unity: ForUnity::AsFlag { unless: "none" },
             },
             Parameter {
                 name: "since",
-                about: "only entries newer than this cursor of an earlier answer",
+                about: "only entries newer than this cursor",
                 shape: LINE,
                 need: Need::Optional,
-                for_unity: true,
+                also: &[],
+                for_unity: ForUnity::AsItIs,
             },
             Parameter {
                 name: "before",
-                about: "only entries older than this one (from next of an earlier answer)",
+                about: "only entries older than this one, from next",
                 shape: LINE,
                 need: Need::Optional,
-                for_unity: true,
+                also: &[],
+                for_unity: ForUnity::AsItIs,
             },
         ],
     },
     Tool {
         name: "run_tests",
         summary: "Starts a test run and returns a job ID (or an MCP task if the client supports tasks). With `wait_ms` it waits for the result.",
-        about: "Start a test run in Unity. Returns {job_id, state} at once, or the finished job if it ends within wait_ms. Follow the job with get_job_status, stop it with cancel_job; a job_id is valid until the server stops. If execution_guarantee is unknown, the run may have started: check before you repeat it.",
+        about: "Start a test run in Unity. Returns {job_id, state} at once, or the finished job if it ends within wait_ms. Follow the job with get_job_status, stop it with cancel_job. If execution_guarantee is unknown, the run may have started: check before you repeat it.",
         kind: Kind::ReadHeavy,
         route: Route::SubmitJob(UnityAnswer {
             given: TEST_RUN,
             tell: test_run::tell,
+            problem: test_run::problem,
             told: TEST_RUN_TOLD,
         }),
         supports_cancel: true,
@@ -319,14 +351,16 @@ pub static TOOLS: &[Tool] = &[
                 about: "which tests to run",
                 shape: Shape::OneOf(&["all", "edit", "play"]),
                 need: Need::DefaultWord("all"),
-                for_unity: true,
+                also: &[("editmode", "edit"), ("playmode", "play")],
+                for_unity: ForUnity::AsItIs,
             },
             Parameter {
                 name: "filter",
                 about: "only tests whose full name contains this text",
                 shape: LINE,
                 need: Need::Optional,
-                for_unity: true,
+                also: &[],
+                for_unity: ForUnity::AsItIs,
             },
             WAIT_MS,
         ],

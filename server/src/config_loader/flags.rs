@@ -2,9 +2,8 @@
 
 use protocol::{Json, printable};
 
-use super::{
-    Config, ConfigError, Number, ORIGINS, PORT, TOKEN, invalid, origins, out_of_range, unknown,
-};
+use super::values::{Choice, Number};
+use super::{Config, ConfigError, ORIGINS, PORT, TOKEN, invalid, origins, out_of_range, unknown};
 
 /// Sets what a flag says; returns the name of the setting.
 pub(super) fn apply_flag(
@@ -25,6 +24,12 @@ pub(super) fn apply_flag(
         config.require_token = text.parse().map_err(wanted)?;
         return Ok(TOKEN);
     }
+    if let Some(choice) = Choice::find(name) {
+        let shown = format!("\"{}\"", printable(text, 60));
+        return Ok(
+            choice.set(config, choice.known(text).ok_or_else(|| choice.wrong(&place, &shown))?)
+        );
+    }
     let number = Number::find(name).ok_or_else(|| unknown(&place, name))?;
     let range = match number {
         Number::Port => 0..=*number.range().end(), // 0 means any port that is free.
@@ -36,9 +41,6 @@ pub(super) fn apply_flag(
     Ok(number.name())
 }
 
-/// The value of a flag that is true when it stands alone.
-const SWITCH: &str = "true|false";
-
 /// A flag that sets one setting.
 pub struct SettingFlag {
     /// As it is named in the file.
@@ -47,16 +49,30 @@ pub struct SettingFlag {
     pub name: String,
     pub value_name: &'static str,
     pub help: String,
+    pub value: SettingValue,
+}
+
+/// What a setting may be.
+pub enum SettingValue {
+    Number { min: u64, max: u64, default: u64 },
+    Word { words: &'static [&'static str], default: &'static str },
+    Switch { default: bool },
+    Origins,
 }
 
 impl SettingFlag {
     /// It may stand alone.
     pub fn is_switch(&self) -> bool {
-        self.value_name == SWITCH
+        matches!(self.value, SettingValue::Switch { .. })
     }
 
     pub fn is_port(&self) -> bool {
         self.setting == PORT
+    }
+
+    /// It has words to choose from.
+    pub fn is_choice(&self) -> bool {
+        matches!(self.value, SettingValue::Word { .. })
     }
 }
 
@@ -65,11 +81,25 @@ pub fn setting_flags() -> impl Iterator<Item = SettingFlag> {
     let defaults = Config::default();
     let numbers = Number::all().map(move |number| {
         let (about, range, default) = (number.about(), number.range(), number.get(&defaults));
+        let (min, max) = range.into_inner();
+        let least = if matches!(number, Number::Port) { 0 } else { min };
         SettingFlag {
             setting: number.name(),
             name: flag_name(number.name()),
             value_name: "N",
-            help: format!("{about} [{} to {}, default {default}]", range.start(), range.end()),
+            help: format!("{about} [{least} to {max}, default {default}]"),
+            value: SettingValue::Number { min, max, default },
+        }
+    });
+    let defaults = Config::default();
+    let choices = Choice::ALL.map(|choice| {
+        let (words, default) = (choice.words(), choice.get(&defaults));
+        SettingFlag {
+            setting: choice.name(),
+            name: flag_name(choice.name()),
+            value_name: "WORD",
+            help: format!("{} [{}, default {default}]", choice.about(), words.join(", ")),
+            value: SettingValue::Word { words, default },
         }
     });
     let origins = SettingFlag {
@@ -77,15 +107,17 @@ pub fn setting_flags() -> impl Iterator<Item = SettingFlag> {
         name: flag_name(ORIGINS),
         value_name: "LIST",
         help: "Web origins that may use /mcp, separated by commas [default none]".to_owned(),
+        value: SettingValue::Origins,
     };
     let token = SettingFlag {
         setting: TOKEN,
         name: flag_name(TOKEN),
-        value_name: SWITCH,
+        value_name: "true|false",
         help: "Accept only agents and plugins that send the token of this user (mock and relay find it)"
             .to_owned(),
+        value: SettingValue::Switch { default: defaults.require_token },
     };
-    numbers.chain([origins, token])
+    choices.into_iter().chain(numbers).chain([origins, token])
 }
 
 fn flag_name(setting: &str) -> String {

@@ -98,7 +98,7 @@ fn from_a_browser(headers: &HeaderMap) -> bool {
 mod tests {
     use hyper::Request;
 
-    use super::AccessRules;
+    use super::{AccessRules, Parts};
 
     /// The status of a request for `target` with these headers, 0 if it is accepted.
     fn status(method: &str, target: &str, headers: &[(&str, &[u8])]) -> u16 {
@@ -117,10 +117,11 @@ mod tests {
         }
         let (head, ()) = request.body(()).unwrap().into_parts();
         let origins = vec!["http://localhost:3000".to_owned()];
-        AccessRules::new(8091, origins, token)
-            .check(&head)
-            .err()
-            .map_or(0, |(status, _)| status.as_u16())
+        status_of(&AccessRules::new(8091, origins, token), &head)
+    }
+
+    fn status_of(rules: &AccessRules, head: &Parts) -> u16 {
+        rules.check(head).err().map_or(0, |(status, _)| status.as_u16())
     }
 
     const HOST: (&str, &[u8]) = ("host", b"127.0.0.1:8091");
@@ -147,6 +148,21 @@ mod tests {
         assert_eq!(status("POST", "/mcp", &[]), 400);
         assert_eq!(status("POST", "/mcp", &[HOST, HOST]), 400);
         assert_eq!(status("POST", "/mcp", &[HOST, ("host", b"evil.com")]), 400);
+    }
+
+    #[test]
+    fn clients_may_leave_out_the_port_only_if_it_is_the_default_of_http() {
+        for (port, host, status) in [
+            (80, "localhost", 0),
+            (80, "127.0.0.1", 0),
+            (80, "localhost:80", 0),
+            (80, "localhost:8091", 403),
+            (8091, "localhost", 403),
+        ] {
+            let request = Request::builder().uri("/mcp").header("host", host).body(()).unwrap();
+            let rules = AccessRules::new(port, Vec::new(), None);
+            assert_eq!(status_of(&rules, &request.into_parts().0), status, "{host} on {port}");
+        }
     }
 
     #[test]
@@ -192,6 +208,7 @@ mod tests {
                 &b"Bearer abc12"[..],
                 b"Bearer abc1234",
                 b"Bearer abc124",
+                b"Bearer c`c123", // Two differences that cancel each other out.
                 b"bearer abc123",
                 b"Bearer  abc123",
                 b"abc123",

@@ -145,6 +145,10 @@ impl Drop for Connection {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use tokio::time::timeout;
+
     use super::ConnectionLimiter;
 
     #[test]
@@ -168,6 +172,30 @@ mod tests {
         drop((also_busy, third, fourth, fifth));
         let connections = limiter.lock();
         assert_eq!((connections.free, connections.idle.len()), (2, 0));
+    }
+
+    #[test]
+    fn a_connection_is_idle_then_neither_then_busy() {
+        let limiter = ConnectionLimiter::new(1);
+        let connection = limiter.accept().unwrap();
+        let seen = || (connection.is_idle(), connection.is_busy());
+        assert_eq!(seen(), (true, false));
+        let request = connection.open_request();
+        assert_eq!(seen(), (false, false), "it is being received");
+        assert!(request.begin());
+        assert_eq!(seen(), (false, true));
+        drop(request);
+        assert_eq!(seen(), (true, false));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_hears_that_its_place_is_needed() {
+        let limiter = ConnectionLimiter::new(1);
+        let first = limiter.accept().unwrap();
+        let hour = Duration::from_secs(3_600);
+        timeout(hour, first.evicted()).await.unwrap_err();
+        let _second = limiter.accept().unwrap();
+        timeout(hour, first.evicted()).await.unwrap();
     }
 
     #[test]

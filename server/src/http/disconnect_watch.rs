@@ -104,6 +104,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for DisconnectWatch<S> {
 #[cfg(test)]
 mod tests {
     use std::future::poll_fn;
+    use std::io::IoSlice;
 
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, duplex};
 
@@ -134,6 +135,20 @@ mod tests {
         assert!(!has_disconnected(&watch).await);
         peer.write_all(b"x").await.unwrap();
         assert!(has_disconnected(&watch).await);
+    }
+
+    #[tokio::test]
+    async fn what_is_written_arrives_and_then_the_end() {
+        let (mut peer, ours) = duplex(64);
+        let mut watch = DisconnectWatch::new(ours);
+        watch.write_all(b"one ").await.unwrap();
+        let parts = [IoSlice::new(b"two "), IoSlice::new(b"three")];
+        let written = watch.write_vectored(&parts).await.unwrap();
+        watch.shutdown().await.unwrap();
+        let mut read = String::new();
+        peer.read_to_string(&mut read).await.unwrap();
+        assert_eq!(read.len(), 4 + written);
+        assert!("one two three".starts_with(&read) && written > 3, "{read}");
     }
 
     async fn has_disconnected(watch: &DisconnectWatch<tokio::io::DuplexStream>) -> bool {

@@ -130,10 +130,11 @@ impl<S: AsyncWrite + Unpin, F: Fn() -> bool + Unpin> AsyncWrite for StallTimeout
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
+    use std::io::IoSlice;
     use std::time::Duration;
 
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, duplex};
-    use tokio::time::{Instant, sleep};
+    use tokio::time::{Instant, sleep, timeout};
 
     use super::StallTimeout;
 
@@ -165,6 +166,18 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn a_peer_that_begins_a_message_and_falls_silent_is_dropped() {
+        let (mut peer, ours) = duplex(64);
+        let mut stream = StallTimeout::new(ours, || true, RECEIVE, SEND);
+        let began = Instant::now();
+        peer.write_all(b"x").await.unwrap();
+        let error =
+            timeout(RECEIVE * 2, stream.read_exact(&mut [0; 2])).await.unwrap().unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::TimedOut);
+        assert_eq!(began.elapsed(), RECEIVE);
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn nothing_is_counted_while_no_message_is_incomplete() {
         let (mut peer, ours) = duplex(64);
         let incomplete = Cell::new(true);
@@ -175,6 +188,20 @@ mod tests {
         sleep(RECEIVE * 2).await;
         peer.write_all(b"y").await.unwrap();
         assert_eq!(stream.read_u8().await.unwrap(), b'y');
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_written_arrives_and_then_the_end() {
+        let (mut peer, ours) = duplex(64);
+        let mut stream = StallTimeout::new(ours, || false, RECEIVE, SEND);
+        stream.write_all(b"one ").await.unwrap();
+        let parts = [IoSlice::new(b"two "), IoSlice::new(b"three")];
+        let written = stream.write_vectored(&parts).await.unwrap();
+        stream.shutdown().await.unwrap();
+        let mut read = String::new();
+        peer.read_to_string(&mut read).await.unwrap();
+        assert_eq!(read.len(), 4 + written);
+        assert!("one two three".starts_with(&read) && written > 3, "{read}");
     }
 
     #[tokio::test(start_paused = true)]

@@ -7,28 +7,30 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use coordination::{
-    Answer, ErrorCode, Event, Failure, Outcome, RawCall, Tool, ValidCall, rendering, validate,
+    Answer, ErrorCode, Event, Failure, Outcome, ProgressReport, RawCall, Tool, ValidCall,
+    rendering, validate,
 };
 use futures_util::FutureExt;
 use protocol::{Json, Map};
 use rmcp::RoleServer;
 use rmcp::model::{
     CallToolResponse, CallToolResult, CreateTaskResult, ErrorCode as JsonRpcErrorCode, ErrorData,
-    ProgressNotificationParam, Tool as McpTool,
+    Implementation, ProgressNotificationParam, Tool as McpTool,
 };
 use rmcp::service::RequestContext;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 use tokio::sync::mpsc;
-use tracing::error;
+use tracing::{error, info};
 
 use super::handler::knows_tasks;
 use super::tasks::TaskView;
 use super::tool_results::{self, protocol_error};
 use super::tool_schemas;
+use crate::budget::PROGRESS_STEP;
 use crate::event_loop::{CoordinatorHandle, News, OpenCall};
-use crate::port::relay;
+use crate::port::relay::{self, Progress};
 use crate::port::upstream::Upstream;
 
 #[derive(Clone)]
@@ -37,6 +39,8 @@ pub(crate) struct McpEndpointAdapter {
     upstream: Upstream,
     pub(super) tasks: TaskView,
     pub(super) tools: Arc<Vec<McpTool>>,
+    /// How its agents reach it, for the log.
+    transport: &'static str,
 }
 
 /// An answer to a call that the holder of the port gave.
@@ -58,7 +62,17 @@ impl From<Relayed> for CallToolResponse {
 
 impl McpEndpointAdapter {
     pub(crate) fn new(core: CoordinatorHandle, upstream: Upstream, tasks: TaskView) -> Self {
-        Self { core, upstream, tasks, tools: Arc::new(tool_schemas::all()) }
+        Self { core, upstream, tasks, tools: Arc::new(tool_schemas::all()), transport: "http" }
+    }
+
+    pub(crate) fn over_stdio(self) -> Self {
+        Self { transport: "stdio", ..self }
+    }
+
+    /// An agent introduces itself.
+    pub(super) fn log_agent(&self, agent: Option<&Implementation>) {
+        let (client, version) = agent.map(|agent| (&*agent.name, &*agent.version)).unzip();
+        info!(client, version, transport = self.transport, "agent connected");
     }
 
     pub(super) async fn answer(
@@ -81,6 +95,7 @@ impl McpEndpointAdapter {
             params: json!({ "name": tool.name, "arguments": arguments }),
             client_request_id: call.client_request_id().map(str::to_owned),
             knows_tasks,
+            may_wait: call.may_wait(),
         };
         let here = async { Ok(self.respond(self.run(call, context).await, knows_tasks)) };
         let ran = self.run_somewhere::<_, Relayed>(tool, request, here, context).await;
@@ -92,7 +107,7 @@ impl McpEndpointAdapter {
             Ok(Answer::JobAccepted { job, state, times }) if knows_tasks => {
                 CallToolResponse::Task(self.tasks.created(job, state, times))
             }
-            outcome => tool_results::of(outcome).into(),
+            outcome => tool_results::of(outcome, self.tasks.clock).into(),
         }
     }
 
@@ -115,6 +130,7 @@ impl McpEndpointAdapter {
             params: json!({ "taskId": task_id, "inputResponses": {} }),
             client_request_id: None,
             knows_tasks: true,
+            may_wait: call.may_wait(),
         };
         let here = async {
             let answer = self.run(call, context).await.map(told);
@@ -141,7 +157,7 @@ impl McpEndpointAdapter {
         loop {
             tokio::select! {
                 biased;
-                Some(line) = lines.recv() => reports.send(line).await,
+                Some(progress) = lines.recv() => reports.send(progress).await,
                 ran = ran.as_mut() => return ran,
             }
         }
@@ -180,7 +196,7 @@ async fn follow(call: &mut OpenCall, context: &RequestContext<RoleServer>) -> Op
         tokio::select! {
             biased; // An answer goes out even if the conversation is about to end.
             news = call.news() => match news {
-                News::Progress(report) => reports.send(rendering::progress(&report)).await,
+                News::Progress(report) => reports.send(progress_of(&report)).await,
                 News::Outcome(outcome) => return Some(outcome),
             },
             () = context.ct.cancelled() => return None,
@@ -205,34 +221,46 @@ fn task_error(failure: &Failure) -> ErrorData {
     protocol_error(code, failure)
 }
 
-/// Progress of one request, numbered so that it strictly grows.
+/// Counted in what the job counts, tests for example.
+fn progress_of(report: &ProgressReport) -> Progress {
+    let counts = report.job.as_ref().and_then(|(_, progress)| progress.as_ref());
+    Progress {
+        message: rendering::progress(report),
+        done: counts.map_or(0.0, |counts| counts.done as f64),
+        total: counts.map(|counts| counts.total as f64),
+    }
+}
+
+/// Progress of one request.
 struct Reports<'a> {
     context: &'a RequestContext<RoleServer>,
-    sent: u32,
+    last: f64,
 }
 
 impl<'a> Reports<'a> {
     fn new(context: &'a RequestContext<RoleServer>) -> Self {
-        Self { context, sent: 0 }
+        Self { context, last: 0.0 }
     }
 
     /// A report that the agent does not take is lost: the next one, or the answer, says more.
-    async fn send(&mut self, line: String) {
+    async fn send(&mut self, Progress { message, done, total }: Progress) {
         let Some(token) = self.context.meta.get_progress_token() else { return };
-        self.sent += 1;
-        let report = ProgressNotificationParam::new(token, f64::from(self.sent)).with_message(line);
+        self.last = done.max(self.last + PROGRESS_STEP);
+        let report = ProgressNotificationParam::new(token, self.last).with_message(message);
+        let report = total.into_iter().fold(report, ProgressNotificationParam::with_total);
         self.context.peer.notify_progress(report).await.unwrap_or_default();
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, SystemTime};
+    use std::time::Duration;
 
     use protocol::{Map, ToUnity, codec};
     use tokio::sync::watch;
 
     use super::{McpEndpointAdapter, TaskView, Upstream, survive};
+    use crate::clock::EPOCH;
     use crate::event_loop::{self, CoordinatorHandle, Outgoing, UnityPort};
     use crate::port::upstream::PortState;
     use crate::system::Loopback;
@@ -243,12 +271,10 @@ mod tests {
     fn adapter() -> (McpEndpointAdapter, CoordinatorHandle) {
         let (core, inbox) = event_loop::channel();
         let boot = Boot::new("t").unwrap();
-        tokio::spawn(event_loop::run(
-            ExecutionCoordinator::new(Limits::default(), boot, "1"),
-            inbox,
-        ));
+        let decisions = ExecutionCoordinator::new(Limits::default(), boot, "1");
+        tokio::spawn(event_loop::run(decisions, inbox, EPOCH));
         let (_, port) = watch::channel(PortState::Ours);
-        let tasks = TaskView { started: SystemTime::UNIX_EPOCH, poll_interval: Duration::ZERO };
+        let tasks = TaskView { clock: EPOCH, poll_interval: Duration::ZERO };
         (McpEndpointAdapter::new(core.clone(), Upstream::new(Loopback, port), tasks), core)
     }
 

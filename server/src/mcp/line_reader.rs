@@ -94,6 +94,8 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::{AsyncWriteExt as _, duplex};
+
     use super::{Line, LineReader};
 
     /// Everything a stream of these bytes gives.
@@ -117,6 +119,8 @@ mod tests {
         assert_eq!(lines(b"", 9).await, [""; 0]);
         assert_eq!(lines(b"a\nbc\n\nd", 9).await, ["a\n", "bc\n", "\n", "d"]);
         assert_eq!(lines(b"1234567\n12345678\n12\n", 8).await, ["1234567\n", "too long", "12\n"]);
+        assert_eq!(lines(b"12345678", 8).await, ["12345678"]);
+        assert_eq!(lines(b"123456789", 8).await, ["too long"]);
         let long = [b"x".repeat(100_000), b"\nok\n".to_vec(), b"y".repeat(100_000)].concat();
         assert_eq!(lines(&long, 50_000).await, ["too long", "ok\n", "too long"]);
     }
@@ -150,6 +154,16 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_line_that_is_too_long_is_not_kept() {
+        let bytes = b"x".repeat(1_000_000);
+        let mut reader = LineReader::new(bytes.as_slice(), 50_000);
+        while reader.ended_at().is_none() {
+            reader.read_more().await;
+            assert!(reader.pending.len() <= 50_000, "{}", reader.pending.len());
+        }
+    }
+
+    #[tokio::test]
     async fn only_so_much_is_read_ahead() {
         let bytes = b"a\n".repeat(4_000_000);
         let mut reader = LineReader::new(bytes.as_slice(), 4_000_000);
@@ -165,5 +179,21 @@ mod tests {
             "{}",
             reader.pending.len()
         );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn only_so_much_is_read_ahead_of_a_stream_that_comes_in_small_pieces() {
+        let (mut agent, input) = duplex(1_000);
+        let mut reader = LineReader::new(input, 4_000_000);
+        let write = async { while agent.write_all(&[b'\n'; 999]).await.is_ok() {} };
+        let read = async {
+            loop {
+                reader.read_more().await;
+            }
+        };
+        let both = async { tokio::join!(write, read) };
+        tokio::time::timeout(std::time::Duration::from_secs(60), both).await.unwrap_err();
+        let ahead = reader.pending.len() - super::STDIO_AHEAD_BYTES_MAX;
+        assert!((1..=1_000).contains(&ahead), "{ahead}");
     }
 }

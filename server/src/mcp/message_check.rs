@@ -118,6 +118,23 @@ mod tests {
     }
 
     #[test]
+    fn a_message_that_is_refused_says_why() {
+        let deep = format!("{{\"a\":{}{}}}", "[".repeat(64), "]".repeat(64));
+        let wide = format!("{{\"a\":[{}0]}}", "0,".repeat(1_000));
+        let label = format!("{{\"id\":\"{}\"}}", "x".repeat(300));
+        for (text, problem) in [
+            ("[]", "batches are not supported; send one message at a time"),
+            (&deep, "the message has more than 64 levels"),
+            (&wide, "the message has too many values"),
+            (&label, "the id or the progress token has more than 256 bytes"),
+            ("{}", "not a JSON-RPC message of MCP"),
+            ("{", "not JSON; send one message at a time"),
+        ] {
+            assert_eq!(parse(text.as_bytes()).unwrap_err().message, problem);
+        }
+    }
+
+    #[test]
     fn what_every_answer_repeats_is_short() {
         let label = |length| "x".repeat(length);
         for message in [

@@ -1,20 +1,19 @@
 //! Jobs as MCP tasks (the extension of 2026-07-28).
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-use chrono::{DateTime, SecondsFormat, Utc};
 use protocol::{JobState, Json};
 use rmcp::model::{
     CreateTaskResult, DetailedTask, GetTaskResult, JsonObject, Task, TaskPayload, TaskStatus,
 };
 
 use super::tool_results;
-use coordination::{JobId, JobReport, JobTimes, Timestamp, rendering};
+use crate::clock::WallClock;
+use coordination::{Answer, JobId, JobReport, JobTimes, rendering};
 
 #[derive(Clone)]
 pub(crate) struct TaskView {
-    /// When the server was started: the core counts its time from then.
-    pub(crate) started: SystemTime,
+    pub(crate) clock: WallClock,
     pub(crate) poll_interval: Duration,
 }
 
@@ -33,7 +32,7 @@ impl TaskView {
             }
             JobState::Cancelled => (task, TaskPayload::Cancelled),
             JobState::Succeeded | JobState::Failed | JobState::Timeout => {
-                (task, TaskPayload::Completed { result: result_of(report) })
+                (task, TaskPayload::Completed { result: self.result_of(report) })
             }
         };
         GetTaskResult::new(DetailedTask::new(task, payload))
@@ -41,27 +40,22 @@ impl TaskView {
 
     /// It is kept until enough others have ended after it, so no time to live is given.
     fn task(&self, job: JobId, times: JobTimes) -> Task {
-        let (issued, changed) = (self.clock(times.issued), self.clock(times.changed));
+        let (issued, changed) = (self.clock.text(times.issued), self.clock.text(times.changed));
         let poll_ms = u64::try_from(self.poll_interval.as_millis()).unwrap_or(u64::MAX);
         Task::new(job.to_string(), TaskStatus::Working, issued, changed)
             .with_poll_interval_ms(poll_ms)
     }
 
-    fn clock(&self, at: Timestamp) -> String {
-        let time = DateTime::<Utc>::from(self.started + at.since_start());
-        time.to_rfc3339_opts(SecondsFormat::Millis, true)
-    }
-}
-
-/// The answer that the call would have got if it had waited. A job without a result is an error.
-fn result_of(report: JobReport) -> JsonObject {
-    let result = match &report.error {
-        Some(failure) if report.result.is_none() => tool_results::error(failure),
-        Some(_) | None => tool_results::success(rendering::job_report(report)),
-    };
-    match serde_json::to_value(result) {
-        Ok(Json::Object(result)) => result,
-        Ok(Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) | Json::Array(_))
-        | Err(_) => JsonObject::default(),
+    /// The answer that the call would have got if it had waited. A job without a result is an error.
+    fn result_of(&self, report: JobReport) -> JsonObject {
+        let result = match &report.error {
+            Some(failure) if report.result.is_none() => tool_results::error(failure),
+            Some(_) | None => tool_results::of(Ok(Answer::Job(Box::new(report))), self.clock),
+        };
+        match serde_json::to_value(result) {
+            Ok(Json::Object(result)) => result,
+            Ok(Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) | Json::Array(_))
+            | Err(_) => JsonObject::default(),
+        }
     }
 }

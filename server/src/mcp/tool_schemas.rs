@@ -1,5 +1,5 @@
 //! The catalogue as MCP tools. Schemas have no references, no unions with null and no formats, because clients
-//! differ in what they understand. A field that may be null has a description instead of a type.
+//! differ in what they understand. A field that may be null has its type in the description.
 
 use std::sync::Arc;
 
@@ -37,10 +37,10 @@ fn input(tool: &Tool) -> Json {
     }
     let timeout = json!({
         "type": "integer", "minimum": 1, "maximum": tool.max_timeout_ms,
-        "default": tool.default_timeout_ms,
+        "description": "limit in Unity", "default": tool.default_timeout_ms,
     });
     properties.insert("timeout_ms".to_owned(), timeout);
-    let id = json!({ "type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$" });
+    let id = json!({ "type": "string", "description": "name of the call in logs" });
     properties.insert("client_request_id".to_owned(), id);
     let is_required = |parameter: &&Parameter| parameter.need == Need::Required;
     let mut required: Vec<&str> =
@@ -58,7 +58,6 @@ fn argument(parameter: &Parameter) -> Json {
     let default = match parameter.need {
         Need::Required | Need::Optional => return schema,
         Need::DefaultInteger(value) => json!(value),
-        Need::DefaultFlag(value) => json!(value),
         Need::DefaultWord(value) => json!(value),
     };
     with(schema, "default", default)
@@ -80,11 +79,10 @@ fn shape(of: &Shape) -> Json {
         }
         Shape::List(item) => json!({ "type": "array", "items": shape(item) }),
         Shape::Object(fields) => {
-            let property = |field: &Field| {
-                // What may be left out may be null as well.
-                let schema = if field.required { shape(&field.shape) } else { json!({}) };
-                (field.name.to_owned(), schema)
-            };
+            if fields.is_empty() {
+                return json!({ "type": "object" });
+            }
+            let property = |field: &Field| (field.name.to_owned(), shape(&field.shape));
             let properties: JsonObject = fields.iter().map(property).collect();
             let required = fields.iter().filter(|field| field.required).map(|field| field.name);
             let required: Vec<&str> = required.collect();
@@ -93,18 +91,18 @@ fn shape(of: &Shape) -> Json {
     }
 }
 
-/// The names in a shape: `{summary: {total, passed}, failed_tests: [{name}]}`.
+/// The names in a shape: `summary: {total, passed}, failed_tests: [{name}]`.
 fn outline(of: &Shape) -> String {
     match of {
         Shape::Object(fields) => {
-            let field = |field: &Field| match outline(&field.shape).as_str() {
-                "" => field.name.to_owned(),
-                inner => format!("{}: {inner}", field.name),
+            let field = |field: &Field| match (&field.shape, outline(&field.shape)) {
+                (Shape::Object(_), inner) => format!("{}: {{{inner}}}", field.name),
+                (Shape::List(_), inner) => format!("{}: [{{{inner}}}]", field.name),
+                (_, _) => field.name.to_owned(),
             };
-            let fields: Vec<String> = fields.iter().map(field).collect();
-            format!("{{{}}}", fields.join(", "))
+            fields.iter().map(field).collect::<Vec<_>>().join(", ")
         }
-        Shape::List(item) => format!("[{}]", outline(item)),
+        Shape::List(item) => outline(item),
         Shape::Integer { .. }
         | Shape::Number
         | Shape::Flag
@@ -119,18 +117,15 @@ fn output(tool: &Tool) -> Json {
     match &tool.route {
         Route::EditorState => editor_report(),
         Route::Execute(answer) => shape(&answer.told),
-        Route::SubmitJob(answer) => job(&json!(["job_id", "state"]), &outline(&answer.told)),
-        Route::JobStatus => {
-            let required = json!(["job_id", "state", "progress", "result", "error"]);
-            job(&required, "the result of its tool")
-        }
+        Route::SubmitJob(answer) => job(&outline(&answer.told)),
+        Route::JobStatus => job("the result of its tool"),
         Route::CancelJob => json!({
             "type": "object",
             "properties": {
-                "job_id": { "type": "string" },
                 "status": { "enum": ["cancelled", "cancel_requested", "rejected"] },
+                "job_id": { "type": "string" },
             },
-            "required": ["job_id", "status"],
+            "required": ["status", "job_id"],
         }),
     }
 }
@@ -150,27 +145,34 @@ fn editor_report() -> Json {
             "running": { "description": "null or {request_id, tool_name, elapsed_ms, overdue}" },
             "plugin_version": { "description": "string or null" },
             "server_version": { "type": "string" },
+            "project": { "description": "null or {path, name, unity_version}" },
+            "refused": {
+                "type": "object",
+                "description": "Editor of another project: reason, project_path, ms_ago",
+            },
+            "jobs": {
+                "type": "array", "items": { "type": "object" },
+                "description": "newest first: job_id, tool_name, state, submitted_at, age_ms",
+            },
         },
-        "required": [
-            "server_state", "editor_state", "connected", "last_editor_status_seq",
-            "waiting_reason", "queue_length", "running", "plugin_version", "server_version",
-        ],
+        "required": ["server_state", "editor_state", "connected", "jobs"],
     })
 }
 
-fn job(required: &Json, result: &str) -> Json {
+fn job(result: &str) -> Json {
     json!({
         "type": "object",
         "properties": {
-            "job_id": { "type": "string" },
             "state": { "enum": ["queued", "running", "succeeded", "failed", "timeout", "cancelled"] },
-            "progress": { "description": "null or {done, total, current?}" },
-            "result": { "description": format!("null or {result}") },
-            "error": { "description": "null or {code, message, retryable, details}" },
+            "job_id": { "type": "string" },
+            "error": { "type": "object", "description": "code, message, retryable, details" },
             "cancel": { "enum": ["requested", "rejected"] },
             "cancel_error": { "type": "object" },
+            "progress": { "type": "object", "description": "done, total, current" },
+            "submitted_at": { "type": "string" },
+            "result": { "type": "object", "description": result },
         },
-        "required": required,
+        "required": ["state", "job_id", "submitted_at"],
     })
 }
 

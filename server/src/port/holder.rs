@@ -3,7 +3,7 @@
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::Bytes;
 use hyper::header::HOST;
-use hyper::http;
+use hyper::{StatusCode, http};
 use serde::Deserialize;
 use tokio::time::timeout;
 
@@ -65,6 +65,8 @@ async fn ask_health<N: Network>(network: &N, port: u16) -> Option<Bytes> {
     let mut holder = connect(network.connect(port).await.ok()?).await.ok()?;
     let request = http::Request::get("/healthz").header(HOST, format!("127.0.0.1:{port}"));
     match holder.send_request(request.body(Full::default()).ok()?).await {
+        // A unity-mcp that has stopped says this in its last moments. It is not the answer of a stranger.
+        Ok(response) if response.status() == StatusCode::SERVICE_UNAVAILABLE => None,
         Ok(response) => {
             match Limited::new(response.into_body(), RELAY_HEALTH_BYTES_MAX).collect().await {
                 Ok(body) => Some(body.to_bytes()),
@@ -92,7 +94,7 @@ mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpListener;
 
-    use super::{Holder, identify};
+    use super::{Holder, ask};
     use crate::system::Loopback;
 
     /// What a holder is called that answers like this and closes.
@@ -104,8 +106,31 @@ mod tests {
             assert!(stream.read(&mut [0; 1024]).await.unwrap() > 0);
             stream.write_all(answer.as_bytes()).await.unwrap();
         };
-        let (identified, ()) = tokio::join!(identify(&Loopback, port), holder);
+        let (identified, ()) = tokio::join!(ask(&Loopback, port), holder);
         identified
+    }
+
+    #[tokio::test]
+    async fn a_holder_that_says_too_much_is_a_stranger() {
+        let long = " ".repeat(20_000);
+        let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: 20000\r\n\r\n{long}");
+        assert_eq!(holder_of(answer.leak()).await, Some(Holder::Stranger));
+    }
+
+    #[test]
+    fn a_holder_is_described_as_far_as_it_is_known() {
+        let ours =
+            |requires_token| Holder::UnityMcp { version: "1.2".to_owned(), pid: 7, requires_token };
+        for (holder, described) in [
+            (ours(false), "another unity-mcp (version 1.2, pid 7)"),
+            (ours(true), "another unity-mcp (version 1.2, pid 7, which requires a token)"),
+            (Holder::Stranger, "another program, which is not a unity-mcp"),
+            (Holder::OfAnotherUser, "a program of another user"),
+            (Holder::Silent, "another program, which does not answer"),
+            (Holder::System("no descriptor".to_owned()), "the system (no descriptor)"),
+        ] {
+            assert_eq!(holder.describe(), described);
+        }
     }
 
     #[tokio::test]
@@ -115,5 +140,12 @@ mod tests {
         let whole = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}";
         assert_eq!(holder_of(whole).await, Some(Holder::Stranger));
         assert_eq!(holder_of("SSH-2.0-OpenSSH\r\n").await, Some(Holder::Stranger));
+    }
+
+    #[tokio::test]
+    async fn a_unity_mcp_that_is_about_to_end_is_not_a_stranger() {
+        let stopped = "HTTP/1.1 503 Service Unavailable\r\ncontent-type: text/plain\r\n\
+                       content-length: 22\r\n\r\nthe server has stopped";
+        assert_eq!(holder_of(stopped).await, None);
     }
 }

@@ -18,11 +18,12 @@ use serde::Deserialize;
 use serde_json::json;
 use sse_stream::SseStream;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::timeout;
 
 use crate::budget::{
     RELAY_ANSWER_BYTES_MAX, RELAY_CALLS_MAX, RELAY_CONNECT_TIMEOUT, RELAY_SILENCE_TIMEOUT,
+    RELAY_WAITING_MAX,
 };
 use crate::network::Network;
 
@@ -34,7 +35,9 @@ type Dial = dyn Fn(u16) -> BoxFuture<'static, io::Result<Box<dyn Stream>>> + Sen
 #[derive(Clone)]
 pub(super) struct Relay {
     dial: Arc<Dial>,
-    permits: Arc<Semaphore>,
+    all: Arc<Semaphore>,
+    /// Fewer than all.
+    waiting: Arc<Semaphore>,
 }
 
 /// Where requests are passed on to, and the token that is required there.
@@ -54,11 +57,20 @@ pub(crate) struct Request {
     pub(crate) client_request_id: Option<String>,
     /// Whether the agent supports tasks.
     pub(crate) knows_tasks: bool,
+    /// The answer may have to wait for Unity or for a job.
+    pub(crate) may_wait: bool,
+}
+
+/// A connection to the holder, and the request that goes there.
+pub(super) struct Dialled {
+    holder: SendRequest<Full<Bytes>>,
+    post: http::Request<Full<Bytes>>,
+    _room: (OwnedSemaphorePermit, Option<OwnedSemaphorePermit>),
 }
 
 /// What became of a request.
 pub(super) enum Passed {
-    /// The connection was refused: nothing was sent.
+    /// The connection was refused, or it ended before anything was sent.
     NobodyThere,
     /// There is no connection for another reason, or the holder refused the request unread: nothing ran.
     Unreachable(String),
@@ -80,29 +92,44 @@ impl Relay {
                 Ok(Box::new(stream) as Box<dyn Stream>)
             })
         };
-        Self { dial: Arc::new(dial), permits: Arc::new(Semaphore::new(RELAY_CALLS_MAX)) }
+        let [all, waiting] =
+            [RELAY_CALLS_MAX, RELAY_WAITING_MAX].map(|max| Arc::new(Semaphore::new(max)));
+        Self { dial: Arc::new(dial), all, waiting }
     }
 
-    /// The holder's progress reports go to `progress`. Dropping this cancels the call there.
-    pub(super) async fn pass_on(
-        &self,
-        to: &Target,
-        request: &Request,
-        progress: &mpsc::Sender<String>,
-    ) -> Passed {
-        let Ok(_permit) = self.permits.try_acquire() else { return Passed::NoRoom };
-        let Ok(post) = post(to, request) else { return Passed::NotWritable };
+    /// Connects to the holder. Nothing is sent yet.
+    pub(super) async fn dial(&self, to: &Target, request: &Request) -> Result<Dialled, Passed> {
+        let take = |room: &Arc<Semaphore>| room.clone().try_acquire_owned();
+        let waiting = request.may_wait.then(|| take(&self.waiting)).transpose();
+        let room = take(&self.all).and_then(|all| Ok((all, waiting?)));
+        let room = room.map_err(|_| Passed::NoRoom)?;
+        let post = post(to, request).map_err(|_| Passed::NotWritable)?;
         let dialled = async { connect((self.dial)(to.port).await?).await };
-        let mut holder = match timeout(RELAY_CONNECT_TIMEOUT, dialled).await {
-            Ok(Ok(holder)) => holder,
+        match timeout(RELAY_CONNECT_TIMEOUT, dialled).await {
+            Ok(Ok(holder)) => Ok(Dialled { holder, post, _room: room }),
             Ok(Err(error)) if error.kind() == ErrorKind::ConnectionRefused => {
-                return Passed::NobodyThere;
+                Err(Passed::NobodyThere)
             }
-            Ok(Err(error)) => return Passed::Unreachable(error.to_string()),
-            Err(_) => return Passed::Unreachable("it did not accept a connection in time".into()),
+            Ok(Err(error)) => Err(Passed::Unreachable(error.to_string())),
+            Err(_) => Err(Passed::Unreachable("it did not accept a connection in time".into())),
+        }
+    }
+}
+
+impl Dialled {
+    /// The holder's progress reports go to `progress`. Dropping this cancels the call there.
+    pub(super) async fn send(self, progress: &mpsc::Sender<Progress>) -> Passed {
+        let Self { mut holder, post, _room } = self;
+        let sent = timeout(RELAY_SILENCE_TIMEOUT, holder.try_send_request(post)).await;
+        let response = match sent {
+            Ok(Ok(response)) => response,
+            Ok(Err(mut error)) => match error.take_message() {
+                // The holder ended before anything was written.
+                Some(_unsent) => return Passed::NobodyThere,
+                None => return Passed::Lost,
+            },
+            Err(_) => return Passed::Lost,
         };
-        let sent = timeout(RELAY_SILENCE_TIMEOUT, holder.send_request(post)).await;
-        let Ok(Ok(response)) = sent else { return Passed::Lost };
         let status = response.status();
         match is_refusal(&response) {
             true if status == StatusCode::SERVICE_UNAVAILABLE => Passed::NoRoom,
@@ -165,7 +192,7 @@ fn is_refusal(response: &Response<Incoming>) -> bool {
 /// `None` if the answer is not there or makes no sense.
 async fn read_answer(
     response: Response<Incoming>,
-    progress: &mpsc::Sender<String>,
+    progress: &mpsc::Sender<Progress>,
 ) -> Option<Result<Json, ErrorData>> {
     let content_type = response.headers().get(CONTENT_TYPE).map(|value| value.as_bytes().to_vec());
     if content_type.is_some_and(|kind| kind.starts_with(b"application/json")) {
@@ -178,7 +205,7 @@ async fn read_answer(
     while let Ok(Some(Ok(event))) = timeout(RELAY_SILENCE_TIMEOUT, events.next()).await {
         let Some(data) = event.data else { continue };
         let message: Message = serde_json::from_str(&data).ok()?;
-        let Some(Progress { message: report }) = message.params else {
+        let Some(report) = message.params else {
             return message.answer();
         };
         progress.send(report).await.unwrap_or_default();
@@ -211,10 +238,15 @@ struct Message {
     error: Option<ErrorData>,
 }
 
+/// Progress of a call.
 #[derive(Deserialize)]
-struct Progress {
+pub(crate) struct Progress {
     #[serde(default)]
-    message: String,
+    pub(crate) message: String,
+    /// How much is done, and of how much if that is known.
+    #[serde(rename = "progress", default)]
+    pub(crate) done: f64,
+    pub(crate) total: Option<f64>,
 }
 
 impl Message {

@@ -4,24 +4,28 @@
 use std::cell::Cell;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use coordination::{
-    Boot, ExecutionCoordinator, Failure, Guarantee, Limits, RawCall, ValidCall, validate,
+    Boot, Core, Deadline, EditorReport, Effect, Event, ExecutionCoordinator, Failure, Guarantee,
+    Limits, RawCall, Timestamp, ValidCall, validate,
 };
+use futures_util::FutureExt as _;
 use protocol::{Json, Map};
 use rmcp::model::ErrorData;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{mpsc, watch};
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::port_keeper::PortKeeper;
-use super::relay::{Request, Target};
+use super::relay::{Passed, Relay, Request, Target};
 use super::upstream::{PortState, Upstream};
+use crate::budget::RELAY_WAITING_MAX;
+use crate::clock::EPOCH;
 use crate::event_loop::{self, CoordinatorHandle, News};
 use crate::network::Network;
 
@@ -31,6 +35,8 @@ enum TestNetwork {
     Works,
     /// A dial gets no answer.
     DialHangs,
+    /// The holder has closed the connection before it is used.
+    ClosesFirst,
     NoDescriptors,
     /// Only the first bind finds a descriptor.
     BindsOnce(Arc<AtomicBool>),
@@ -44,7 +50,7 @@ impl Network for TestNetwork {
         match self {
             Self::BindsOnce(tried) if tried.swap(true, Ordering::Relaxed) => Err(no_descriptors()),
             Self::NoDescriptors => Err(no_descriptors()),
-            Self::Works | Self::DialHangs | Self::BindsOnce(_) => {
+            Self::Works | Self::DialHangs | Self::ClosesFirst | Self::BindsOnce(_) => {
                 TcpListener::bind(("127.0.0.1", port)).await
             }
         }
@@ -53,6 +59,11 @@ impl Network for TestNetwork {
     async fn connect(&self, port: u16) -> io::Result<TcpStream> {
         match self {
             Self::Works | Self::BindsOnce(_) => TcpStream::connect(("127.0.0.1", port)).await,
+            Self::ClosesFirst => {
+                let stream = TcpStream::connect(("127.0.0.1", port)).await?;
+                assert_eq!(stream.peek(&mut [0]).await?, 0);
+                Ok(stream)
+            }
             Self::DialHangs => std::future::pending().await,
             Self::NoDescriptors => Err(no_descriptors()),
         }
@@ -88,11 +99,16 @@ impl FakeHolder {
         (stream, String::from_utf8(piece).unwrap())
     }
 
-    async fn answer(mut stream: TcpStream, body: Json) {
-        let body = body.to_string();
-        let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length:";
+    async fn answer(stream: TcpStream, body: Json) {
+        Self::answer_with(stream, "200 OK", "application/json", &body.to_string()).await;
+    }
+
+    async fn answer_with(mut stream: TcpStream, status: &str, kind: &str, body: &str) {
+        let head = format!("HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length:");
         let answer = format!("{head} {}\r\n\r\n{body}", body.len());
-        stream.write_all(answer.as_bytes()).await.unwrap();
+        // A relay that has read enough closes.
+        stream.write_all(answer.as_bytes()).await.unwrap_or_default();
+        stream.shutdown().await.unwrap_or_default();
     }
 
     /// Answers the question what it is.
@@ -121,11 +137,41 @@ impl DeadPort {
 
 // The port keeper.
 
+/// A core that counts how often it hears of a holder.
+struct Counts {
+    core: ExecutionCoordinator,
+    holders: Arc<AtomicUsize>,
+}
+
+impl Core for Counts {
+    fn handle(&mut self, now: Timestamp, event: Event) -> Vec<Effect> {
+        let is_holder = matches!(event, Event::PortHeld { .. });
+        self.holders.fetch_add(usize::from(is_holder), Ordering::Relaxed);
+        self.core.handle(now, event)
+    }
+
+    fn next_deadline(&self) -> Option<Deadline> {
+        self.core.next_deadline()
+    }
+
+    fn editor_report(&self, now: Timestamp) -> EditorReport {
+        self.core.editor_report(now)
+    }
+}
+
 /// A keeper at work, what it says, and its core.
 fn keep(network: TestNetwork, port: u16) -> (watch::Receiver<PortState>, CoordinatorHandle) {
+    keep_counting(network, port, Arc::default())
+}
+
+fn keep_counting(
+    network: TestNetwork,
+    port: u16,
+    holders: Arc<AtomicUsize>,
+) -> (watch::Receiver<PortState>, CoordinatorHandle) {
     let (core, inbox) = event_loop::channel();
-    let boot = Boot::new("t").unwrap();
-    tokio::spawn(event_loop::run(ExecutionCoordinator::new(Limits::default(), boot, "1"), inbox));
+    let decisions = ExecutionCoordinator::new(Limits::default(), Boot::new("t").unwrap(), "1");
+    tokio::spawn(event_loop::run(Counts { core: decisions, holders }, inbox, EPOCH));
     let (state, states) = watch::channel(PortState::NotKnown);
     let keeper = PortKeeper { network, port, core: core.clone(), state };
     tokio::spawn(async move {
@@ -157,6 +203,20 @@ async fn a_silent_holder_of_the_port_is_named_within_two_seconds() {
     let mut call = core.call(read_console(), false).await;
     let News::Outcome(Err(failure)) = call.news().await else { panic!("it has run") };
     assert!(failure.message().contains(&holder.port().to_string()), "{}", failure.message());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_core_hears_of_a_holder_at_once_and_only_once() {
+    let holder = FakeHolder::new().await;
+    let holders = Arc::new(AtomicUsize::new(0));
+    let (mut states, core) = keep_counting(TestNetwork::Works, holder.port(), holders.clone());
+    let heard = || holders.load(Ordering::Relaxed);
+    time_until(&mut states, PortState::HeldByOther).await;
+    core.look().await;
+    assert_eq!(heard(), 1);
+    sleep(Duration::from_secs(60)).await; // Some more rounds.
+    core.look().await;
+    assert_eq!(heard(), 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -208,27 +268,34 @@ async fn a_port_that_becomes_free_is_taken_within_half_a_second() {
 /// What became of a request: the answer or the failure, and whether it ran here.
 type Ran = (Result<Result<Json, ErrorData>, Failure>, bool);
 
+fn request(call: &ValidCall, may_wait: bool) -> Request {
+    Request {
+        method: "tools/call",
+        name: call.tool().name.to_owned(),
+        params: json!({ "name": call.tool().name, "arguments": {} }),
+        client_request_id: None,
+        knows_tasks: false,
+        may_wait,
+    }
+}
+
 async fn run(
     network: TestNetwork,
     port: watch::Receiver<PortState>,
     cancelled: &CancellationToken,
 ) -> Ran {
     let call = read_console();
-    let request = Request {
-        method: "tools/call",
-        name: call.tool().name.to_owned(),
-        params: json!({ "name": call.tool().name, "arguments": {} }),
-        client_request_id: None,
-        knows_tasks: false,
-    };
+    let request = request(&call, true);
     let ran_here = Cell::new(false);
     let here = async {
         ran_here.set(true);
         Ok(json!("here"))
     };
-    let (progress, _reports) = mpsc::channel(1);
+    let (progress, mut reports) = mpsc::channel(1);
     let upstream = Upstream::new(network, port);
-    let ran = upstream.run::<Json, Json>(call.tool(), request, here, &progress, cancelled).await;
+    let ran = upstream.run::<Json, Json>(call.tool(), request, here, &progress, cancelled);
+    let reported = async { while reports.recv().await.is_some() {} };
+    let ran = tokio::select! { ran = ran => ran, () = reported => unreachable!() };
     (ran, ran_here.get())
 }
 
@@ -297,6 +364,45 @@ async fn a_request_that_waits_for_the_next_holder_can_be_cancelled() {
     }
 }
 
+#[tokio::test]
+async fn calls_that_wait_leave_room_for_a_cancel() {
+    let relay = Relay::new(TestNetwork::DialHangs);
+    let PortState::HeldByUnityMcp(target) = held(1) else { unreachable!("it is held") };
+    let (waits, cancels) = (request(&read_console(), true), request(&read_console(), false));
+    let dial = |request| Box::pin(relay.dial(&target, request));
+    let mut waiting: Vec<_> = (0..RELAY_WAITING_MAX).map(|_| dial(&waits)).collect();
+    for dialled in &mut waiting {
+        assert!(dialled.now_or_never().is_none(), "it waits for the holder");
+    }
+    assert!(matches!(dial(&waits).now_or_never(), Some(Err(Passed::NoRoom))));
+    assert!(dial(&cancels).now_or_never().is_none(), "there is room for it");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_of_which_nothing_was_written_follows_the_port() {
+    let ending = FakeHolder::new().await;
+    let (state, states) = watch::channel(held(ending.port()));
+    let never = CancellationToken::new();
+    let mut running = Box::pin(run(TestNetwork::ClosesFirst, states, &never));
+    let ends = async { drop(ending.0.accept().await) };
+    let waits = timeout(Duration::from_secs(60), running.as_mut());
+    let (waited, ()) = tokio::join!(waits, ends);
+    waited.map(|_| ()).unwrap_err();
+    state.send_replace(PortState::Ours);
+    let (ran, ran_here) = running.await;
+    assert_eq!((ran, ran_here), (Ok(Ok(json!("here"))), true));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_is_cancelled_before_it_was_sent_did_not_run() {
+    let (_state, states) = watch::channel(held(1));
+    let cancelled = CancellationToken::new();
+    cancelled.cancel();
+    let (ran, ran_here) = run(TestNetwork::DialHangs, states, &cancelled).await;
+    assert!(!ran_here);
+    assert_eq!(brief(&ran.unwrap_err()), "ERR_EDITOR_NOT_READY not_executed");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_holder_that_cannot_be_reached_is_reported_and_nothing_runs_here() {
     for (network, why) in [
@@ -340,4 +446,53 @@ async fn a_holder_that_stops_answering_is_not_waited_for_for_ever() {
     let (failure, _open) = tokio::join!(failure_at(TestNetwork::Works, holder.port()), silent);
     assert_eq!(failure.guarantee, Guarantee::Unknown);
     assert!(began.elapsed() < Duration::from_secs(60));
+}
+
+/// What becomes of a request that the holder answers like this.
+async fn answered_with(status: &str, kind: &str, body: &str) -> Result<Json, String> {
+    let holder = FakeHolder::new().await;
+    let (_state, states) = watch::channel(held(holder.port()));
+    let never = CancellationToken::new();
+    let answer = async {
+        let (stream, _) = holder.request().await;
+        FakeHolder::answer_with(stream, status, kind, body).await;
+    };
+    let both = async { tokio::join!(run(TestNetwork::Works, states, &never), answer) };
+    let ((ran, ran_here), ()) = timeout(Duration::from_secs(20), both).await.unwrap();
+    assert!(!ran_here);
+    match ran {
+        Ok(answer) => answer.map_err(|error| error.message.into_owned()),
+        Err(failure) => Err(brief(&failure)),
+    }
+}
+
+#[tokio::test]
+async fn only_plain_text_that_is_not_a_success_says_that_a_request_was_not_read() {
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "error": { "code": -32600, "message": "no" } });
+    let body = body.to_string();
+    let json = "application/json";
+    assert_eq!(answered_with("400 Bad Request", json, &body).await, Err("no".to_owned()));
+    let refused = answered_with("400 Bad Request", "text/plain", "no").await;
+    assert_eq!(refused, Err("ERR_EDITOR_NOT_READY not_executed".to_owned()));
+    let full = answered_with("503 Service Unavailable", "text/plain", "no").await;
+    assert_eq!(full, Err("ERR_QUEUE_FULL not_executed".to_owned()));
+    let odd = answered_with("200 OK", "text/plain", "ok").await;
+    assert_eq!(odd, Err("ERR_UNITY_DISCONNECTED unknown".to_owned()));
+}
+
+#[tokio::test]
+async fn a_stream_of_events_may_be_long_but_no_event_may_be() {
+    let report = |length: usize| {
+        let text = "x".repeat(length);
+        format!("data: {}\n\n", json!({ "params": { "message": text } }))
+    };
+    let answer = format!("data: {}\n\n", json!({ "jsonrpc": "2.0", "id": 1, "result": "there" }));
+    let stream = "text/event-stream";
+    let many = report(10_000).repeat(300) + &answer;
+    assert_eq!(answered_with("200 OK", stream, &many).await, Ok(json!("there")));
+    let large = report(900_000) + &answer;
+    assert_eq!(answered_with("200 OK", stream, &large).await, Ok(json!("there")));
+    let too_large = report(2_000_000) + &answer;
+    let lost = Err("ERR_UNITY_DISCONNECTED unknown".to_owned());
+    assert_eq!(answered_with("200 OK", stream, &too_large).await, lost);
 }

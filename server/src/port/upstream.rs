@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::relay::{Passed, Relay, Request, Target};
+use super::relay::{Passed, Progress, Relay, Request, Target};
 use super::relay_log::RelayLog;
 use crate::network::Network;
 
@@ -41,7 +41,7 @@ impl Upstream {
         tool: &Tool,
         request: Request,
         here: impl Future<Output = Result<T, ErrorData>>,
-        progress: &mpsc::Sender<String>,
+        progress: &mpsc::Sender<Progress>,
         cancelled: &CancellationToken,
     ) -> Result<Result<T, ErrorData>, Failure> {
         let log = RelayLog::new(tool, request.client_request_id.as_deref());
@@ -52,13 +52,24 @@ impl Upstream {
                 PortState::NotKnown => {}
                 PortState::Ours | PortState::HeldByOther => return Ok(here.await),
                 PortState::HeldByUnityMcp(target) => {
-                    let passed = tokio::select! {
-                        biased; // An answer goes out even if the conversation is about to end.
-                        passed = self.relay.pass_on(&target, &request, progress) => passed,
+                    let dialled = tokio::select! {
+                        biased;
+                        dialled = self.relay.dial(&target, &request) => dialled,
                         () = cancelled.cancelled() => {
                             log.cancelled();
-                            return Err(Failure::stopped_while_running().for_tool(tool));
+                            return Err(Failure::stopping()); // Nothing was sent.
                         }
+                    };
+                    let passed = match dialled {
+                        Ok(dialled) => tokio::select! {
+                            biased; // An answer goes out even if the conversation is about to end.
+                            passed = dialled.send(progress) => passed,
+                            () = cancelled.cancelled() => {
+                                log.cancelled();
+                                return Err(Failure::stopped_while_running().for_tool(tool));
+                            }
+                        },
+                        Err(passed) => passed,
                     };
                     if let Some(ended) = ended::<R>(passed, &log) {
                         return ended.map(|answer| answer.map(Into::into));

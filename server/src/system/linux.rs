@@ -208,8 +208,13 @@ fn ends(local: SocketAddr, remote: SocketAddr) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use std::collections::HashMap;
+    use std::io::ErrorKind;
 
-    use super::{ends, find_owners, own_uid};
+    use tokio::net::{TcpListener, TcpSocket, TcpStream};
+
+    use super::{
+        Owner, ask_listener, check_dialled, ends, find_owners, own_uid, peer_is_same_user,
+    };
 
     #[test]
     #[cfg(target_endian = "little")]
@@ -240,6 +245,40 @@ mod tests {
             find_owners(table.as_bytes(), &mut owners).unwrap();
             assert_eq!(owners[&ends], owner, "{ends}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_listener_is_found_on_its_address_and_on_all_addresses() {
+        for address in ["127.0.0.1:0", "0.0.0.0:0"] {
+            let listener = TcpListener::bind(address).await.unwrap();
+            let port = listener.local_addr().unwrap().port();
+            assert_eq!(ask_listener(port).await, Owner::ThisUser, "{address}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_port_without_a_listener_is_nobodys() {
+        let taken = TcpSocket::new_v4().unwrap(); // Nobody else gets it, but it does not listen.
+        taken.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let there = taken.local_addr().unwrap();
+        assert_eq!(ask_listener(there.port()).await, Owner::Nobody);
+        let gone = check_dialled(there, there).await.unwrap_err();
+        assert_eq!(gone.kind(), ErrorKind::ConnectionRefused);
+    }
+
+    #[tokio::test]
+    async fn what_was_dialled_is_ours_before_and_after_it_has_accepted() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let there = listener.local_addr().unwrap();
+        let stream = TcpStream::connect(there).await.unwrap();
+        let ours = stream.local_addr().unwrap();
+        check_dialled(ours, there).await.unwrap();
+        let (accepted, peer) = listener.accept().await.unwrap();
+        assert_eq!(peer_is_same_user(peer, there).await, Some(true));
+        drop(listener);
+        check_dialled(ours, there).await.unwrap();
+        drop((accepted, stream));
+        assert_eq!(peer_is_same_user(peer, there).await, None, "it has gone");
     }
 
     #[test]

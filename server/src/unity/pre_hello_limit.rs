@@ -100,5 +100,9 @@ mod tests {
         let (read, ()) = tokio::join!(limited.read_exact(&mut rest), enter);
         read.unwrap();
         assert_eq!(rest, [7; 100]);
+        limited.shutdown().await.unwrap();
+        let mut written = String::new();
+        peer.read_to_string(&mut written).await.unwrap();
+        assert_eq!(written, "hello");
     }
 }

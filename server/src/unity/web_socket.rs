@@ -175,3 +175,90 @@ fn took_nothing(error: &Error) -> bool {
     let closing = matches!(error, Error::Protocol(ProtocolError::SendAfterClosing));
     closing || matches!(error, Error::AlreadyClosed | Error::WriteBufferFull(_))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::pin::Pin;
+    use std::task::{Context, Poll};
+
+    use tokio::io::{ReadBuf, duplex};
+    use tokio::time::sleep;
+
+    use super::*;
+
+    const HOUR: Duration = Duration::from_secs(3_600);
+
+    /// How an exchange ends while `meanwhile` happens.
+    async fn ending<S>(
+        stream: S,
+        outbox: &mut mpsc::Receiver<Outgoing<&'static str>>,
+        meanwhile: impl Future<Output = ()>,
+    ) -> Ending<&'static str>
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
+        let mut socket = WebSocket::new(stream, 1_024).await;
+        let received = |_| std::future::ready(Ok(()));
+        let never = std::future::pending();
+        let exchange =
+            socket.exchange(received, outbox, |text: &&'static str| (*text).to_owned(), never);
+        let (ending, ()) = tokio::join!(timeout(HOUR, exchange), meanwhile);
+        ending.unwrap()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_the_library_refuses_to_send_after_a_close_comes_back() {
+        let (peer, ours) = duplex(10);
+        let (outgoing, mut outbox) = mpsc::channel(1);
+        let meanwhile = async {
+            let mut peer = WebSocketStream::from_raw_socket(peer, Role::Client, None).await;
+            // It fills the pipe, so that the answer to the close waits.
+            outgoing.send(Outgoing::Frame("12345678")).await.unwrap();
+            sleep(Duration::from_secs(1)).await;
+            peer.close(None).await.unwrap();
+            sleep(Duration::from_secs(1)).await;
+            outgoing.send(Outgoing::Frame("second")).await.unwrap();
+            sleep(Duration::from_secs(1)).await;
+        };
+        assert!(matches!(ending(ours, &mut outbox, meanwhile).await, Ending::NotSent("second")));
+    }
+
+    /// Nothing comes, and nothing can be sent.
+    struct Broken;
+
+    impl AsyncRead for Broken {
+        fn poll_read(
+            self: Pin<&mut Self>,
+            _context: &mut Context<'_>,
+            _buffer: &mut ReadBuf<'_>,
+        ) -> Poll<io::Result<()>> {
+            Poll::Pending
+        }
+    }
+
+    impl AsyncWrite for Broken {
+        fn poll_write(
+            self: Pin<&mut Self>,
+            _context: &mut Context<'_>,
+            _bytes: &[u8],
+        ) -> Poll<io::Result<usize>> {
+            Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()))
+        }
+
+        fn poll_flush(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn poll_shutdown(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_a_broken_connection_may_have_taken_does_not_come_back() {
+        let (outgoing, mut outbox) = mpsc::channel(1);
+        outgoing.send(Outgoing::Frame("first")).await.unwrap();
+        assert!(matches!(ending(Broken, &mut outbox, async {}).await, Ending::Gone));
+    }
+}

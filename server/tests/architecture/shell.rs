@@ -11,12 +11,14 @@ const SHELL: &[(&str, &[&str])] = &[
     ("budget", &[]),
     ("cli", &["config_loader", "logger"]),
     ("config_loader", &["coordination", "project"]),
-    ("event_loop", &["budget", "coordination", "transition_log"]),
+    ("clock", &["coordination"]),
+    ("event_loop", &["budget", "clock", "coordination", "transition_log"]),
     ("http", &["budget", "coordination", "event_loop", "mcp", "network", "request_room", "unity"]),
     (
         "lib",
         &[
             "budget",
+            "clock",
             "config_loader",
             "coordination",
             "event_loop",
@@ -31,13 +33,13 @@ const SHELL: &[(&str, &[&str])] = &[
         "main",
         &["budget", "cli", "config_loader", "coordination", "logger", "network", "port", "system"],
     ),
-    ("mcp", &["budget", "coordination", "event_loop", "port", "request_room"]),
+    ("mcp", &["budget", "clock", "coordination", "event_loop", "port", "request_room"]),
     ("network", &[]),
-    ("port", &["budget", "coordination", "event_loop", "network"]),
+    ("port", &["budget", "clock", "coordination", "event_loop", "network"]),
     ("project", &[]),
     ("request_room", &["budget"]),
     ("system", &["budget", "coordination", "network"]),
-    ("transition_log", &["coordination", "event_loop"]),
+    ("transition_log", &["clock", "coordination", "event_loop"]),
     ("unity", &["budget", "coordination", "event_loop", "project"]),
 ];
 

@@ -20,10 +20,11 @@ pub(crate) fn canary(from: u64, with_full: bool) -> ExitCode {
     println!("{:>6} {:>6} {:>6}", "core", "shell", if with_full { "full" } else { "" });
     let mut all_found = true;
     for fault in Fault::all() {
-        let core = found_after(Level::Core, fault, from, CORE_MAX);
+        let in_core = !fault.is_in_network();
+        let core = in_core.then(|| found_after(Level::Core, fault, from, CORE_MAX)).flatten();
         let shell = found_after(Level::Shell, fault, from, CORE_MAX);
         let full = with_full.then(|| found_after(Level::Full, fault, from, FULL_MAX)).flatten();
-        all_found &= if fault.is_in_streams() { shell.is_some() } else { core.is_some() };
+        all_found &= if in_core { core.is_some() } else { shell.is_some() };
         let shown = |found: &Option<(u64, String)>| {
             found.as_ref().map_or("-".to_owned(), |(count, _)| count.to_string())
         };
@@ -47,7 +48,7 @@ fn found_after(level: Level, fault: Fault, from: u64, max: u64) -> Option<(u64, 
             if seed >= from + max || seed > first.load(Ordering::Relaxed) {
                 return found;
             }
-            let run = run_brief(level, &plan::draw(seed), fault);
+            let run = run_brief(level, &plan::draw_for(level, seed), fault);
             if let Some(what) = run.failures.first() {
                 first.fetch_min(seed, Ordering::Relaxed);
                 found = found.or(Some((seed - from + 1, what.clone())));

@@ -61,7 +61,7 @@ pub(crate) fn swarm(options: Options) -> ExitCode {
             if seed >= options.from + options.seeds || end.is_some_and(|end| Instant::now() > end) {
                 break;
             }
-            let run = run_brief(options.level, &plan::draw(seed), Fault::None);
+            let run = run_brief(options.level, &plan::draw_for(options.level, seed), Fault::None);
             total.plans += 1;
             total.simulated += run.simulated;
             total.coverage.add(&run.coverage);
@@ -128,9 +128,13 @@ fn show_finding(level: Level, seed: u64, found: &[String]) -> ExitCode {
     println!("\nseed {seed} finds:\n  {}", found.join("\n  "));
     let word = format!("{level:?}").to_lowercase();
     println!("replay: cargo run --profile sim -p sim -- plan {seed} --run {word}");
-    let plan = plan::draw(seed);
+    let plan = plan::draw_for(level, seed);
     println!("at the three levels:");
     for other in Level::ALL {
+        if let Err(why) = other.fits(&plan) {
+            println!("  {other:?}: {why}");
+            continue;
+        }
         let found = run(other, &plan).failures;
         println!("  {other:?}: {}", found.first().map_or("finds nothing", String::as_str));
     }
@@ -160,7 +164,7 @@ fn write_down(seed: u64, plan: &Scenario, run: &Run) -> std::io::Result<PathBuf>
 
 /// Prints a plan, or runs it and prints its trace.
 pub(crate) fn show(seed: u64, level: Option<Level>) -> ExitCode {
-    let plan = plan::draw(seed);
+    let plan = plan::draw_for(level.unwrap_or(Level::Full), seed);
     let Some(level) = level else {
         print!("{}", plan.text());
         return ExitCode::SUCCESS;

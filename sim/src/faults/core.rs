@@ -1,15 +1,17 @@
 //! Faults of the core: a wrapper changes the events that go into a genuine core, or the effects that come out.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use coordination::{
     Answer, Deadline, EditorReport, Effect, ErrorCode, Event, ExecutionCoordinator, Failure,
-    Guarantee, Limits, Note, Timestamp, Why,
+    Limits, Note, Timestamp, Why,
 };
 use protocol::{
     EditorState, ExecuteOutcome, ExecuteResult, FromUnity, PluginHello, RequestId, ToUnity,
 };
 
+use super::told;
 use coordination::Core;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,15 +34,24 @@ pub enum CoreFault {
     ForgetTheCompile,
     SendWhileCompiling,
     IgnoreANewPluginSession,
+    MixUpEditors,
     NeverPing,
     HalveTheHeartbeatTimeout,
     HalveTheProbe,
     CloseAfterNineBadFrames,
+    TellAnEmptyConsole,
+    KeepTheResultOfAJob,
+    KeepTheProgressOfAJob,
+    ReportProgressOnceAnHour,
+    IgnoreWaitMs,
+    GiveUpEarly,
+    PollLate,
+    AdviseNothing,
     DoNothing,
 }
 
 impl CoreFault {
-    const NAMES: [(Self, &'static str); 23] = [
+    const NAMES: [(Self, &'static str); 32] = [
         (Self::ForgetTheRequestTimeout, "the request timeout is forgotten"),
         (Self::ForgetTheWaitLimit, "the limit of waiting is forgotten"),
         (Self::ResendAfterReconnect, "a request is sent again after a reconnect"),
@@ -59,10 +70,19 @@ impl CoreFault {
         (Self::ForgetTheCompile, "a compile is forgotten when the session is lost"),
         (Self::SendWhileCompiling, "requests are sent while Unity compiles"),
         (Self::IgnoreANewPluginSession, "a new plugin session is taken for the old one"),
+        (Self::MixUpEditors, "every Editor is taken for the same one"),
         (Self::NeverPing, "no ping is sent"),
         (Self::HalveTheHeartbeatTimeout, "a pong has half its time"),
         (Self::HalveTheProbe, "a probed session has half its time"),
         (Self::CloseAfterNineBadFrames, "nine bad frames end a session"),
+        (Self::TellAnEmptyConsole, "an agent gets an empty console"),
+        (Self::KeepTheResultOfAJob, "the result of a job is not reported"),
+        (Self::KeepTheProgressOfAJob, "the progress of a job is not reported"),
+        (Self::ReportProgressOnceAnHour, "an agent that waits gets progress once an hour"),
+        (Self::IgnoreWaitMs, "wait_ms is ignored"),
+        (Self::GiveUpEarly, "calls wait half as long as they may"),
+        (Self::PollLate, "Unity is asked about a job 30 s late"),
+        (Self::AdviseNothing, "recovery_action is always none"),
         (Self::DoNothing, "nothing is done at all"),
     ];
 
@@ -88,6 +108,15 @@ impl CoreFault {
             Self::HalveTheHeartbeatTimeout => limits.heartbeat_timeout /= 2,
             Self::HalveTheProbe => limits.takeover_probe /= 2,
             Self::CloseAfterNineBadFrames => limits.bad_frames_max -= 1,
+            Self::ReportProgressOnceAnHour => {
+                limits.progress_first = Duration::from_secs(3_600);
+                limits.progress_interval = Duration::from_secs(3_600);
+            }
+            Self::GiveUpEarly => {
+                limits.reconnect_wait /= 2;
+                limits.compile_grace /= 2;
+            }
+            Self::PollLate => limits.job_poll_interval += Duration::from_secs(30),
             _ => {}
         }
         FaultyCore {
@@ -188,11 +217,23 @@ impl FaultyCore {
                 status.state = EditorState::Ready;
                 vec![Event::UnityFrame { on, frame: Ok(FromUnity::EditorStatus(status)) }]
             }
+            (CoreFault::IgnoreWaitMs, Event::CallReceived { call, request, wants_progress }) => {
+                let request = told::without_wait(request);
+                vec![Event::CallReceived { call, request, wants_progress }]
+            }
             (
                 CoreFault::IgnoreANewPluginSession,
                 Event::UnityFrame { on, frame: Ok(FromUnity::Hello(hello)) },
             ) => {
                 let hello = PluginHello { plugin_session_id: None, ..hello };
+                vec![Event::UnityFrame { on, frame: Ok(FromUnity::Hello(hello)) }]
+            }
+            (
+                CoreFault::MixUpEditors,
+                Event::UnityFrame { on, frame: Ok(FromUnity::Hello(mut hello)) },
+            ) => {
+                hello.editor_instance_id = hello.editor_instance_id.map(|_| "one".into());
+                (hello.connect_attempt_seq, hello.project_path) = (None, None);
                 vec![Event::UnityFrame { on, frame: Ok(FromUnity::Hello(hello)) }]
             }
             (_, event) => vec![event],
@@ -248,31 +289,23 @@ impl FaultyCore {
                 if self.count.is_multiple_of(20) { Vec::new() } else { vec![effect] }
             }
             (
-                CoreFault::LieAboutExecution,
-                Effect::Reply { call, request_id, outcome: Err(failure) },
-            ) => {
-                let guarantee = Guarantee::NotExecuted;
-                let outcome = Err({
-                    let mut failure = failure;
-                    failure.guarantee = guarantee;
-                    failure
-                });
-                vec![Effect::Reply { call, request_id, outcome }]
-            }
-            (
                 CoreFault::ChangeATerminalState,
-                Effect::Reply { call, request_id, outcome: Ok(Answer::Job(mut report)) },
+                Effect::Reply { call, request_id, times, outcome: Ok(Answer::Job(mut report)) },
             ) => {
                 self.count += 1;
                 if report.state == protocol::JobState::Failed && self.count.is_multiple_of(2) {
                     report.state = protocol::JobState::Succeeded;
                 }
-                vec![Effect::Reply { call, request_id, outcome: Ok(Answer::Job(report)) }]
+                vec![Effect::Reply { call, request_id, times, outcome: Ok(Answer::Job(report)) }]
             }
             (CoreFault::LoseTheCancel, Effect::Send { frame: ToUnity::Cancel(_), .. }) => {
                 Vec::new()
             }
             (CoreFault::NeverPing, Effect::Send { frame: ToUnity::Ping(_), .. }) => Vec::new(),
+            (fault, Effect::Reply { call, request_id, times, outcome }) => {
+                let outcome = told::change(fault, outcome);
+                vec![Effect::Reply { call, request_id, times, outcome }]
+            }
             (_, effect) => vec![effect],
         }
     }

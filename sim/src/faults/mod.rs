@@ -11,7 +11,10 @@
 pub mod core;
 #[cfg(feature = "programs")]
 pub(crate) mod missed_wakeup;
+#[cfg(feature = "programs")]
+pub(crate) mod relays;
 pub mod shell;
+mod told;
 
 use coordination::{
     Boot, Core, Deadline, EditorReport, Effect, Event, ExecutionCoordinator, Limits, Timestamp,
@@ -72,9 +75,12 @@ impl Fault {
         }
     }
 
-    /// Whether only a level that has streams can show it.
-    pub fn is_in_streams(self) -> bool {
-        self == Self::Shell(ShellFault::MissAWakeup)
+    /// Whether it is in the network, so that only a level with whole programs can show it.
+    pub fn is_in_network(self) -> bool {
+        match self {
+            Self::None | Self::Core(_) => false,
+            Self::Shell(fault) => fault.is_in_network(),
+        }
     }
 }
 

@@ -12,15 +12,23 @@ pub enum ShellFault {
     SendOnTheOldSocket,
     AnswerTheWrongAgent,
     IgnoreTheOverflow,
+    RepeatALostCall,
+    StrandACall,
 }
 
 impl ShellFault {
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 6] = [
         Self::MissAWakeup,
         Self::SendOnTheOldSocket,
         Self::AnswerTheWrongAgent,
         Self::IgnoreTheOverflow,
+        Self::RepeatALostCall,
+        Self::StrandACall,
     ];
+
+    pub(super) fn is_in_network(self) -> bool {
+        matches!(self, Self::MissAWakeup | Self::RepeatALostCall | Self::StrandACall)
+    }
 
     pub fn name(self) -> &'static str {
         match self {
@@ -30,6 +38,8 @@ impl ShellFault {
             }
             Self::AnswerTheWrongAgent => "an answer goes to another call",
             Self::IgnoreTheOverflow => "a frame that no socket took is forgotten",
+            Self::RepeatALostCall => "a relay passes a lost call on again",
+            Self::StrandACall => "a call that finds nobody at the port does not follow it",
         }
     }
 }
@@ -60,17 +70,22 @@ impl<C: Core> FaultyShell<C> {
                 let before = if is_request { self.before.take() } else { None };
                 Effect::Send { on: before.unwrap_or(on), frame }
             }
-            (ShellFault::AnswerTheWrongAgent, Effect::Reply { call, request_id, outcome }) => {
+            (
+                ShellFault::AnswerTheWrongAgent,
+                Effect::Reply { call, request_id, times, outcome },
+            ) => {
                 let other = self.open.iter().find(|other| **other != call).copied();
                 let to = other.unwrap_or(call);
                 self.open.retain(|open| *open != to);
-                Effect::Reply { call: to, request_id, outcome }
+                Effect::Reply { call: to, request_id, times, outcome }
             }
             (
                 ShellFault::MissAWakeup
                 | ShellFault::SendOnTheOldSocket
                 | ShellFault::AnswerTheWrongAgent
-                | ShellFault::IgnoreTheOverflow,
+                | ShellFault::IgnoreTheOverflow
+                | ShellFault::RepeatALostCall
+                | ShellFault::StrandACall,
                 effect,
             ) => effect,
         }

@@ -173,7 +173,7 @@ impl<C: Core> CheckedCore<C> {
                 "{} editor={} waits_for={}",
                 rendering::server_state(report.server_state),
                 rendering::editor_state(report.editor_state),
-                report.waiting_reason.map_or("nothing", rendering::reason),
+                report.waiting_reason.map_or("nothing", Reason::text),
             );
             self.log.note(clock::now(), &self.host, "state", shown);
         }

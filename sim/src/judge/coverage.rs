@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use coordination::ErrorCode;
+use mock_unity::{JsonStyle, PongSeq};
 
 use crate::record::calls::{CallRecord, CallRecordsSnapshot};
 use crate::scenario::LinkFault;
@@ -18,10 +19,12 @@ pub struct Coverage {
     counts: BTreeMap<Cow<'static, str>, u64>,
     /// How often there was each kind of fault, and how often while a call had no answer.
     faults: BTreeMap<String, (u64, u64)>,
+    /// Runs with several servers.
+    relayed: u64,
 }
 
 /// Seen on the wires, in the books of Unity and in the records of agents. Every error code is added to it.
-const ON_THE_WIRES: [&str; 18] = [
+const ON_THE_WIRES: [&str; 28] = [
     "told completed",
     "told completed_error",
     "told not_executed",
@@ -40,6 +43,28 @@ const ON_THE_WIRES: [&str; 18] = [
     "lost after a call ran",
     "lost after the result",
     "lost during a close",
+    "an agent got progress",
+    "a wait_ms ended with its job",
+    "a wait_ms ended by time",
+    "a promised cancel was sent",
+    "waited a minute for a compile",
+    "a submission had its half minute",
+    "a job had its five minutes",
+    "ran in unity2",
+    "a plugin writes its JSON in another way",
+    "a plugin sends pongs without a new seq",
+];
+
+/// Seen on the wires of plans with several servers.
+const BETWEEN_SERVERS: [&str; 8] = [
+    "a relay passed on a call",
+    "a relay took over the port",
+    "a holder is killed",
+    "a holder is stopped",
+    "a relay is killed",
+    "a relay is stopped",
+    "a call followed the port",
+    "a call was lost with its holder",
 ];
 
 /// Seen by the model.
@@ -145,6 +170,9 @@ const FAULTS: [&str; 38] = [
     "stale",
 ];
 
+/// One in so many plans with several servers must see each thing of `BETWEEN_SERVERS`.
+const BETWEEN_SERVERS_EVERY: u64 = 20;
+
 /// How often a run of so many plans must see a thing.
 fn floor(what: &str, plans: u64) -> u64 {
     let per_million = match what {
@@ -152,6 +180,10 @@ fn floor(what: &str, plans: u64) -> u64 {
         "told ERR_CANCEL_REJECTED" | "a job shows cancel: rejected" | "cancel_job: cancelled" => {
             500
         }
+        // Only plans with the default times can see these.
+        "waited a minute for a compile"
+        | "a submission had its half minute"
+        | "a job had its five minutes" => 1_000,
         "told ERR_UNITY_DISCONNECTED" | "told ERR_RECONFIG_IN_PROGRESS" => 1_000,
         _ => 2_000,
     };
@@ -173,6 +205,7 @@ impl Coverage {
     pub fn add(&mut self, other: &Self) {
         self.calls += other.calls;
         self.events += other.events;
+        self.relayed += other.relayed;
         for (what, count) in &other.counts {
             *self.counts.entry(what.clone()).or_default() += count;
         }
@@ -190,6 +223,15 @@ impl Coverage {
         until: Duration,
     ) {
         self.calls = records.calls.len() as u64;
+        self.relayed = u64::from(scenario.has_relays());
+        for editor in &scenario.editors {
+            if editor.settings.writes != JsonStyle::default() {
+                self.mark("a plugin writes its JSON in another way");
+            }
+            if editor.settings.pong_seq != PongSeq::New {
+                self.mark("a plugin sends pongs without a new seq");
+            }
+        }
         let mut add = |kind: String, at: Duration| {
             let is_busy = records.calls.values().any(|record| is_open(record, at));
             let sum = self.faults.entry(kind).or_default();
@@ -214,7 +256,11 @@ impl Coverage {
             let (count, floor) = (self.seen(&what), floor(&what, plans));
             (what, count, floor)
         };
-        codes.chain(named).map(row).collect()
+        let relayed = BETWEEN_SERVERS.into_iter().filter(|_| self.relayed > 0);
+        let relayed = relayed.map(|what| {
+            (Cow::Borrowed(what), self.seen(what), self.relayed / BETWEEN_SERVERS_EVERY)
+        });
+        codes.chain(named).map(row).chain(relayed).collect()
     }
 
     /// How often a thing was seen.

@@ -29,8 +29,8 @@ pub(crate) struct RunContext {
     pub(crate) books: EditorBooks,
     /// The fault that is planted in its servers.
     pub(crate) fault: Fault,
-    /// Stops the running server.
-    pub(crate) stop: Rc<RefCell<CancellationToken>>,
+    /// Stops the running server of a host.
+    stops: Rc<RefCell<BTreeMap<String, CancellationToken>>>,
     /// Ends the Editors, so that their books can be read.
     pub(crate) finish: CancellationToken,
     pub(crate) breaks: Breaks,
@@ -42,8 +42,13 @@ pub(crate) struct RunContext {
 pub(crate) struct EditorBooks(Arc<Mutex<BTreeMap<String, (Duration, Books)>>>);
 
 impl EditorBooks {
-    pub(crate) fn all(&self) -> BTreeMap<String, (Duration, Books)> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// How many Editors have handed in their books.
+    pub(crate) fn count(&self) -> usize {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    pub(crate) fn take(&self) -> BTreeMap<String, (Duration, Books)> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     pub(crate) fn add(&self, editor: &str, starts: Duration, books: Books) {
@@ -61,10 +66,22 @@ impl RunContext {
             violations: Violations::default(),
             calls: CallRecords::default(),
             books: EditorBooks::default(),
-            stop: Rc::default(),
+            stops: Rc::default(),
             finish: CancellationToken::new(),
             starts: Rc::default(),
         }
+    }
+
+    /// A server starts on this host. Returns what will stop it.
+    pub(crate) fn next_stop(&self, host: &str) -> CancellationToken {
+        let stop = CancellationToken::new();
+        self.stops.borrow_mut().insert(host.to_owned(), stop.clone());
+        stop
+    }
+
+    /// Asks the server on this host to stop.
+    pub(crate) fn stop(&self, host: &str) {
+        self.stops.borrow().get(host).into_iter().for_each(CancellationToken::cancel);
     }
 
     /// Each start of a server has its own boot id.

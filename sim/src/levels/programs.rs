@@ -9,7 +9,7 @@ use crate::levels::run::{END_MAX, REST, ScheduledChange, changes};
 use crate::levels::turmoil::TurmoilHosts;
 use crate::programs::start;
 use crate::record::log::Record;
-use crate::scenario::{SERVER, Scenario, ServerAction};
+use crate::scenario::{Scenario, ServerAction};
 
 /// How many steps the Editors have to hand in their books.
 const CLOSING_MAX: u32 = 1_000;
@@ -35,8 +35,7 @@ fn run_programs<S: Hosts>(mut hosts: S, scenario: &Scenario, context: &RunContex
     let records = context.log.take();
     context.finish.cancel();
     for _ in 0..CLOSING_MAX {
-        if context.books.all().len() == scenario.editors.len() || hosts.step(Duration::MAX).is_err()
-        {
+        if context.books.count() == scenario.editors.len() || hosts.step(Duration::MAX).is_err() {
             break;
         }
     }
@@ -88,12 +87,14 @@ fn apply<S: Hosts>(
         ScheduledChange::RestoreLink { fault, from, to, .. } => {
             hosts.restore_link(fault, &from, &to, scenario.latency);
         }
-        ScheduledChange::Server(ServerAction::Stop) => context.stop.borrow().cancel(),
-        ScheduledChange::Server(ServerAction::Crash) => {
-            hosts.crash(SERVER);
-            context.stop.borrow().cancel(); // The in-memory level cannot end its tasks; they are cut off.
-        }
-        ScheduledChange::Server(ServerAction::Start) => hosts.start(SERVER),
+        ScheduledChange::Server { host, does } => match does {
+            ServerAction::Stop => context.stop(&host),
+            ServerAction::Crash => {
+                hosts.crash(&host);
+                context.stop(&host); // The in-memory level cannot end its tasks; they are cut off.
+            }
+            ServerAction::Start => hosts.start(&host),
+        },
         ScheduledChange::Note { .. } => {}
     }
 }

@@ -46,6 +46,11 @@ impl Level {
     #[cfg(feature = "programs")]
     pub const ALL: [Self; 3] = [Self::Core, Self::Shell, Self::Full];
 
+    /// Whether it can run more than one server.
+    pub fn has_relays(self) -> bool {
+        self != Self::Core
+    }
+
     /// `Err` says why this level cannot run the scenario.
     pub fn fits(self, scenario: &Scenario) -> Result<(), String> {
         match self {
@@ -91,7 +96,7 @@ impl Run {
 pub(crate) enum ScheduledChange {
     BreakLink { fault: LinkFault, from: String, to: String, words: String },
     RestoreLink { fault: LinkFault, from: String, to: String, words: String },
-    Server(ServerAction),
+    Server { host: String, does: ServerAction },
     Note { actor: String, kind: &'static str, text: String },
 }
 
@@ -129,12 +134,12 @@ fn run_with(level: Level, scenario: &Scenario, fault: Fault, log: Log) -> Run {
     if !cfg!(tokio_unstable) {
         failures.push(UNSOUND.to_owned());
     }
-    let books = context.books.all();
+    let books = context.books.take();
     let (violations, seen) = context.violations.take();
     failures.extend(violations);
     let calls = context.calls.snapshot();
     failures.extend(judge::expectations(scenario, &calls, &books));
-    let (broken, mut coverage) = judge::promises(&records, &books, scenario.forges_answers());
+    let (broken, mut coverage) = judge::promises(&records, &books, scenario);
     coverage.add(&seen);
     failures.extend(broken);
     let failures = failures.iter().map(|failure| printable(failure, usize::MAX)).collect();
@@ -200,11 +205,13 @@ pub(crate) fn changes(scenario: &Scenario) -> VecDeque<(Duration, ScheduledChang
                 }
                 changes.push((step.at, ScheduledChange::BreakLink { fault, from, to, words }));
             }
-            Action::Server { does, away } => {
-                changes.push((step.at, ScheduledChange::Server(*does)));
-                changes.extend(
-                    away.map(|away| (step.at + away, ScheduledChange::Server(ServerAction::Start))),
-                );
+            Action::Server { of, does, away } => {
+                let change = |does| {
+                    let host = scenario.server_named(of.as_deref());
+                    ScheduledChange::Server { host, does }
+                };
+                changes.push((step.at, change(*does)));
+                changes.extend(away.map(|away| (step.at + away, change(ServerAction::Start))));
             }
         }
     }
@@ -217,9 +224,14 @@ impl ScheduledChange {
         let (actor, kind, text) = match self {
             Self::BreakLink { words, .. } => (NETWORK, "fails", words.as_str()),
             Self::RestoreLink { words, .. } => (NETWORK, "recovers", words.as_str()),
-            Self::Server(ServerAction::Stop) => (SERVER, "is stopped", ""),
-            Self::Server(ServerAction::Crash) => (SERVER, "is killed", ""),
-            Self::Server(ServerAction::Start) => (SERVER, "starts", ""),
+            Self::Server { host, does } => {
+                let does = match does {
+                    ServerAction::Stop => "is stopped",
+                    ServerAction::Crash => "is killed",
+                    ServerAction::Start => "starts",
+                };
+                (host.as_str(), does, "")
+            }
             Self::Note { actor, kind, text } => (actor.as_str(), *kind, text.as_str()),
         };
         context.log.note(now, actor, kind, text.to_owned());

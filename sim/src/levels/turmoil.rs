@@ -4,7 +4,7 @@
 //! killed one by one. A port still belongs to the machine: one program holds it, and others find that program by the
 //! port alone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
@@ -61,18 +61,23 @@ impl Hosts for TurmoilHosts {
         let network = TurmoilNetwork { host: name.to_owned(), ..self.network.clone() };
         self.sim.host(name, move || {
             let running = software(network.clone());
-            let last = ClosesLast(network.closing_order());
+            let (network, last) = (network.clone(), ClosesLast(network.closing_order()));
             async move {
                 running.await;
+                network.shared().ended.push(network.host.clone());
+                std::future::pending::<()>().await;
                 drop(last);
                 Ok(())
             }
         });
     }
 
-    /// One tick.
+    /// One tick. Then the system closes what programs that have ended left open.
     fn step(&mut self, _until: Duration) -> Result<(), String> {
-        self.sim.step().map(drop).map_err(|error| error.to_string())
+        self.sim.step().map_err(|error| error.to_string())?;
+        let ended = std::mem::take(&mut self.network.shared().ended);
+        ended.iter().for_each(|host| self.crash(host));
+        Ok(())
     }
 
     fn elapsed(&self) -> Duration {
@@ -83,7 +88,10 @@ impl Hosts for TurmoilHosts {
         if !self.sim.is_host_running(host) {
             return;
         }
-        self.network.shared().closing.entry(host.to_owned()).or_default().begin();
+        let mut shared = self.network.shared();
+        shared.closing.entry(host.to_owned()).or_default().begin();
+        shared.pipes.remove(host);
+        drop(shared);
         self.sim.crash(host);
     }
 
@@ -129,15 +137,25 @@ struct Shared {
     /// The host that holds each port.
     ports: BTreeMap<u16, String>,
     closing: BTreeMap<String, ClosingOrder>,
+    /// Programs that wait for an agent to open their pipes. A host without a program does not even refuse.
+    pipes: BTreeSet<String>,
+    /// Programs that have ended by themselves.
+    ended: Vec<String>,
 }
 
 impl HostNetwork for TurmoilNetwork {
     async fn own_pipes(&self) -> io::Result<Stream> {
-        let (stream, from) = TcpListener::bind(("0.0.0.0", PIPES)).await?.accept().await?;
+        let listener = TcpListener::bind(("0.0.0.0", PIPES)).await?;
+        self.shared().pipes.insert(self.host.clone());
+        let (stream, from) = listener.accept().await?;
+        self.shared().pipes.remove(&self.host);
         Ok(RecordedStream::lines(stream, self.origin(self.wire_from(from))))
     }
 
     async fn pipes_of(&self, host: &str) -> io::Result<Stream> {
+        if !self.shared().pipes.contains(host) {
+            return Err(io::ErrorKind::ConnectionRefused.into());
+        }
         let stream = TcpStream::connect((host, PIPES)).await?;
         let wire = self.wire_to(host, &stream)?;
         Ok(RecordedStream::lines(stream, self.origin(wire)))
@@ -190,7 +208,17 @@ impl Network for TurmoilNetwork {
         let Some(holder) = self.holder(port) else {
             return Err(io::ErrorKind::ConnectionRefused.into());
         };
-        let stream = TcpStream::connect((holder.as_str(), port)).await?;
+        // A host without a program does not answer. The machine that it stands for refuses.
+        let is_gone = async {
+            while self.holder(port).as_ref() == Some(&holder) {
+                tokio::time::sleep(TICK).await;
+            }
+        };
+        let stream = tokio::select! {
+            biased;
+            connected = TcpStream::connect((holder.as_str(), port)) => connected?,
+            () = is_gone => return Err(io::ErrorKind::ConnectionRefused.into()),
+        };
         let wire = self.wire_to(&holder, &stream)?;
         Ok(RecordedStream::http(stream, self.origin(wire)))
     }

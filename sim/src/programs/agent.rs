@@ -43,8 +43,12 @@ pub(crate) struct AgentScript {
 
 #[derive(Clone, Debug)]
 pub(crate) enum AgentStep {
-    Call(Call),
-    Cancel { label: String },
+    Call(Box<Call>),
+    Cancel {
+        label: String,
+    },
+    /// Its server was started again.
+    JoinAgain,
     Leave,
 }
 
@@ -53,27 +57,21 @@ pub(crate) async fn run<M: HostNetwork>(script: AgentScript, network: M, calls: 
     let started = Instant::now();
     sleep_until(started + script.joins).await;
     let mut joined = join(&script, &network).await;
-    for _ in 0..JOIN_ATTEMPTS {
-        if joined.is_err() {
-            tokio::time::sleep(JOIN_PAUSE).await; // Its server may still be starting.
-            joined = join(&script, &network).await;
-        }
-    }
     if let Err(problem) = &joined {
         calls.not_joined(problem.clone());
     }
     let mut back: BTreeMap<String, CancellationToken> = BTreeMap::new();
-    let mut client = joined.as_ref().ok();
-    for (at, step) in script.steps {
+    for (at, step) in script.steps.clone() {
         sleep_until(started + at).await;
         match step {
             AgentStep::Call(call) => {
                 calls.write(&call.label, |record| record.called_at = Some(clock::now()));
-                let Some(client) = client else {
-                    let problem = joined.as_ref().err().cloned();
-                    let problem = problem.unwrap_or_else(|| "the agent has left".to_owned());
-                    calls.told(&call.label, CallResult::Lost(problem));
-                    continue;
+                let client = match &joined {
+                    Ok(client) => client,
+                    Err(problem) => {
+                        calls.told(&call.label, CallResult::Lost(problem.clone()));
+                        continue;
+                    }
                 };
                 let token = back.entry(call.label.clone()).or_default().clone();
                 match ask(client, &call).await {
@@ -84,8 +82,16 @@ pub(crate) async fn run<M: HostNetwork>(script: AgentScript, network: M, calls: 
                 }
             }
             AgentStep::Cancel { label } => back.entry(label).or_default().cancel(),
+            AgentStep::JoinAgain => {
+                let is_joined =
+                    joined.as_ref().is_ok_and(|client| !client.peer().is_transport_closed());
+                if !is_joined {
+                    joined = join(&script, &network).await;
+                }
+            }
             AgentStep::Leave => {
-                if let Some(client) = client.take() {
+                let left = Err("the agent has left".to_owned());
+                if let Ok(client) = std::mem::replace(&mut joined, left) {
                     client.cancellation_token().cancel();
                 }
             }
@@ -95,6 +101,17 @@ pub(crate) async fn run<M: HostNetwork>(script: AgentScript, network: M, calls: 
 }
 
 async fn join<M: HostNetwork>(script: &AgentScript, network: &M) -> Result<Client, String> {
+    let mut joined = try_to_join(script, network).await;
+    for _ in 0..JOIN_ATTEMPTS {
+        if joined.is_err() {
+            tokio::time::sleep(JOIN_PAUSE).await; // Its server may still be starting.
+            joined = try_to_join(script, network).await;
+        }
+    }
+    joined
+}
+
+async fn try_to_join<M: HostNetwork>(script: &AgentScript, network: &M) -> Result<Client, String> {
     let mut capabilities = ClientCapabilities::default();
     if script.speaks == Speaks::Tasks {
         capabilities = ClientCapabilities::builder().enable_tasks().build();

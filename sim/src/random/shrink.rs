@@ -45,7 +45,7 @@ pub fn shrink(
 /// Without the end of its faults or its probe a plan would find something that is not wrong.
 fn is_needed(step: &Step) -> bool {
     match &step.action {
-        Action::Call(call) => call.label == PROBE,
+        Action::Call(call) => call.label.starts_with(PROBE),
         Action::Unity { command, .. } => *command == Command::Behave,
         Action::Cancel { .. }
         | Action::Leave { .. }
@@ -101,10 +101,12 @@ fn simpler(plan: &Scenario) -> Vec<Scenario> {
     add(&|plan| plan.limits.reconnect_wait = usual.reconnect_wait);
     add(&|plan| plan.limits.job_poll_interval = usual.job_poll_interval);
     let usual = Settings::default();
-    let changes: [fn(&mut Settings, &Settings); 7] = [
+    let changes: [fn(&mut Settings, &Settings); 9] = [
         |settings, usual| settings.tool_time = usual.tool_time,
         |settings, usual| settings.reload_time = usual.reload_time,
         |settings, usual| settings.pong = usual.pong,
+        |settings, usual| settings.pong_seq = usual.pong_seq,
+        |settings, usual| settings.writes = usual.writes,
         |settings, usual| settings.names_itself = usual.names_itself,
         |settings, usual| settings.cancel = usual.cancel,
         |settings, usual| settings.tools = usual.tools.clone(),

@@ -49,7 +49,9 @@ impl<S: Send + 'static> RecordedStream<S> {
 
     fn new(stream: S, parser: fn() -> MessageParser, origin: StreamOrigin) -> Self {
         let is_brief = origin.log.is_brief;
-        let is_agent = origin.host != origin.wire.server && !trace::is_unity(&origin.host);
+        let is_client = origin.host != origin.wire.server;
+        let is_program = trace::is_unity(&origin.host) || trace::is_server(&origin.host);
+        let is_agent = is_client && !is_program;
         let (read, written) = (parser().brief(is_brief), parser().brief(is_brief));
         let is_silent = is_brief && is_agent;
         let inner = Inner { stream, read, written, origin, is_silent, ended: false };

@@ -8,7 +8,7 @@ use std::time::Duration;
 use protocol::{Json, printable};
 
 use crate::record::log::{Crossing, Record, RecordKind, Wire, WireMessage};
-use crate::scenario::{UNITY, UNITY2};
+use crate::scenario::{SERVER, UNITY, UNITY2};
 
 /// Longer values are cut.
 const VALUE_MAX: usize = 60;
@@ -241,7 +241,12 @@ type Columns = (Sign, String, String, Option<Json>);
 /// What an answer of the server says.
 pub(crate) enum Outcome {
     Ok(Json),
-    Failed { code: String, guarantee: String, retryable: bool },
+    /// `error` is the whole error object.
+    Failed {
+        code: String,
+        guarantee: String,
+        error: Json,
+    },
 }
 
 pub(crate) fn outcome_of(answer: &Json) -> Outcome {
@@ -252,19 +257,19 @@ pub(crate) fn outcome_of(answer: &Json) -> Outcome {
         let code = error.get("code").map(Json::to_string).unwrap_or_default();
         let named = text(error, "/data/code");
         let guarantee = text(error, "/data/details/execution_guarantee");
-        let retryable = error.pointer("/data/retryable") == Some(&Json::Bool(true));
-        return Outcome::Failed { code: format!("{code} {named}"), guarantee, retryable };
+        let error = error.get("data").cloned().unwrap_or_default();
+        return Outcome::Failed { code: format!("{code} {named}"), guarantee, error };
     }
-    let result = answer.get("result").cloned().unwrap_or_default();
+    let Some(result) = answer.get("result") else { return Outcome::Ok(Json::Null) };
     if result.get("isError") == Some(&Json::Bool(true)) {
-        let error: Json =
-            serde_json::from_str(&text(&result, "/content/0/text")).unwrap_or_default();
-        let guarantee = text(&error, "/error/details/execution_guarantee");
-        let retryable = error.pointer("/error/retryable") == Some(&Json::Bool(true));
-        return Outcome::Failed { code: text(&error, "/error/code"), guarantee, retryable };
+        let mut told: Json =
+            serde_json::from_str(&text(result, "/content/0/text")).unwrap_or_default();
+        let error = told.get_mut("error").map(Json::take).unwrap_or_default();
+        let guarantee = text(&error, "/details/execution_guarantee");
+        return Outcome::Failed { code: text(&error, "/code"), guarantee, error };
     }
     if result.get("taskId").is_some() {
-        return Outcome::Ok(result); // It is about a task.
+        return Outcome::Ok(result.clone()); // It is about a task.
     }
     Outcome::Ok(result.get("structuredContent").cloned().unwrap_or_default())
 }
@@ -285,6 +290,10 @@ pub(crate) fn describe(message: &WireMessage) -> String {
 
 pub(crate) fn is_unity(host: &str) -> bool {
     host == UNITY || host == UNITY2
+}
+
+pub(crate) fn is_server(host: &str) -> bool {
+    host.starts_with(SERVER)
 }
 
 pub(crate) fn json_of(message: &WireMessage) -> Option<Json> {

@@ -139,6 +139,8 @@ pub enum Action {
         lasts: Option<Duration>,
     },
     Server {
+        /// The agent that started it, if it is not the server that is there from the beginning.
+        of: Option<String>,
         does: ServerAction,
         away: Option<Duration>,
     },
@@ -232,6 +234,16 @@ impl Scenario {
             Some(Via::OwnServer) => format!("{SERVER}-of-{agent}"),
             Some(Via::Http | Via::Stdio) | None => SERVER.to_owned(),
         }
+    }
+
+    /// The host of a server that a step names by its agent.
+    pub(crate) fn server_named(&self, of: Option<&str>) -> String {
+        of.map_or_else(|| SERVER.to_owned(), |agent| self.server_of(agent))
+    }
+
+    /// Whether there is more than one server.
+    pub fn has_relays(&self) -> bool {
+        self.agents.values().any(|agent| agent.via == Via::OwnServer)
     }
 
     /// Whether an agent holds the pipes of the server.

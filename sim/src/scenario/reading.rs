@@ -6,13 +6,15 @@ use std::fmt::Display;
 use std::time::Duration;
 
 use coordination::{Limits, SETTINGS};
-use mock_unity::{CancelPolicy, PongPolicy, Settings, Suite, Test, TestMode, TestOutcome};
+use mock_unity::{
+    CancelPolicy, JsonStyle, PongPolicy, PongSeq, Settings, Suite, Test, TestMode, TestOutcome,
+};
 use serde_saphyr::Spanned;
 
 use super::words::{NetworkWords, Time, UnityWords};
 use super::yaml::{
-    AgentYaml, CancelYaml, EditorYaml, ExpectYaml, GuaranteeYaml, ScenarioYaml, ServerYaml,
-    SpeaksYaml, StepYaml, TestsYaml, ViaYaml,
+    AgentYaml, CancelYaml, EditorYaml, ExpectYaml, GuaranteeYaml, PongSeqYaml, ScenarioYaml,
+    ServerYaml, SpeaksYaml, StepYaml, TestsYaml, ViaYaml,
 };
 use super::{
     AGENT, Action, Agent, Call, Editor, Expected, Position, SERVER, Scenario, ServerAction, Speaks,
@@ -170,6 +172,12 @@ impl EditorYaml {
                 None => usual.reload_time,
             },
             pong: PongPolicy::After(time(self.pong, Duration::ZERO)),
+            pong_seq: match self.pong_seq {
+                Some(PongSeqYaml::New) | None => PongSeq::New,
+                Some(PongSeqYaml::Last) => PongSeq::Last,
+                Some(PongSeqYaml::None) => PongSeq::None,
+            },
+            writes: JsonStyle::from_names(self.writes.iter().map(String::as_str))?,
             cancel: match self.cancel {
                 Some(CancelYaml::Honour) | None => CancelPolicy::Honour,
                 Some(CancelYaml::Refuse) => CancelPolicy::Refuse,
@@ -242,6 +250,9 @@ impl StepYaml {
         if self.r#for.is_some() && !takes_time {
             return Err("only network and server take a `for`".into());
         }
+        if self.of.is_some() && self.server.is_none() {
+            return Err("only server takes an `of`".into());
+        }
         let lasts = self.r#for.map(|time| time.0);
         if let Some(tool) = &self.call {
             return self.call(tool, agents).map(Action::Call);
@@ -273,12 +284,7 @@ impl StepYaml {
             return Ok(Action::Network { words, fault: *fault, from, to, lasts });
         }
         if let Some(does) = self.server {
-            let does = match does {
-                ServerYaml::Stop => ServerAction::Stop,
-                ServerYaml::Crash => ServerAction::Crash,
-                ServerYaml::Start => ServerAction::Start,
-            };
-            return Ok(Action::Server { does, away: lasts });
+            return self.server(does, agents);
         }
         let editor = if self.unity.is_some() { UNITY } else { UNITY2 };
         known(editor, hosts.iter())?;
@@ -287,6 +293,21 @@ impl StepYaml {
             return Err("nothing to do".into());
         };
         Ok(Action::Unity { editor, words: text.clone(), command: command.clone() })
+    }
+
+    fn server(&self, does: ServerYaml, agents: &BTreeMap<String, Agent>) -> Result<Action, String> {
+        let does = match does {
+            ServerYaml::Stop => ServerAction::Stop,
+            ServerYaml::Crash => ServerAction::Crash,
+            ServerYaml::Start => ServerAction::Start,
+        };
+        if let Some(agent) = &self.of {
+            known(agent, agents.keys())?;
+            if agents.get(agent).is_some_and(|agent| agent.via != Via::OwnServer) {
+                return Err(format!("{agent} has no server of its own"));
+            }
+        }
+        Ok(Action::Server { of: self.of.clone(), does, away: self.r#for.map(|time| time.0) })
     }
 
     fn call(&self, tool: &str, agents: &BTreeMap<String, Agent>) -> Result<Call, String> {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use coordination::{Limits, SETTINGS};
-use mock_unity::{CancelPolicy, PongPolicy, Settings, Suite, TestOutcome, show_duration};
+use mock_unity::{CancelPolicy, PongPolicy, PongSeq, Settings, Suite, TestOutcome, show_duration};
 use protocol::Json;
 
 use super::{
@@ -113,6 +113,13 @@ fn fields_of(Editor { starts, settings, .. }: &Editor) -> Vec<String> {
     if let PongPolicy::After(delay) = settings.pong {
         add(!delay.is_zero(), "pong", time(delay));
     }
+    match settings.pong_seq {
+        PongSeq::New => {}
+        PongSeq::Last => add(true, "pong_seq", "last".to_owned()),
+        PongSeq::None => add(true, "pong_seq", "none".to_owned()),
+    }
+    let writes = settings.writes.names();
+    add(!writes.is_empty(), "writes", format!("[{}]", writes.join(", ")));
     let cancel = match settings.cancel {
         CancelPolicy::Honour => "honour",
         CancelPolicy::Refuse => "refuse",
@@ -165,13 +172,14 @@ impl Step {
                 add("network", words.clone());
                 lasts.iter().for_each(|lasts| add("for", show_duration(*lasts)));
             }
-            Action::Server { does, away } => {
+            Action::Server { of, does, away } => {
                 let does = match does {
                     ServerAction::Stop => "stop",
                     ServerAction::Crash => "crash",
                     ServerAction::Start => "start",
                 };
                 add("server", does.to_owned());
+                of.iter().for_each(|agent| add("of", agent.clone()));
                 away.iter().for_each(|away| add("for", show_duration(*away)));
             }
         }

@@ -95,6 +95,14 @@ pub(super) struct EditorYaml {
     #[serde(default)]
     #[schemars(with = "Time")]
     pub(super) pong: Option<Time>,
+    /// The seq of a pong: new, last (then the server drops the state in it) or none. Default: new.
+    #[serde(default)]
+    #[schemars(with = "PongSeqYaml")]
+    pub(super) pong_seq: Option<PongSeqYaml>,
+    /// Other ways to write the same JSON: reversed, spaced, escaped, extra (unknown fields).
+    #[serde(default)]
+    #[schemars(with = "Vec<String>")]
+    pub(super) writes: Vec<String>,
     /// What a cancel does to a test run: honour, refuse or ignore.
     #[serde(default)]
     #[schemars(with = "CancelYaml")]
@@ -115,6 +123,14 @@ pub(super) enum CancelYaml {
     Honour,
     Refuse,
     Ignore,
+}
+
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum PongSeqYaml {
+    New,
+    Last,
+    None,
 }
 
 /// Tests of equal length; the first `failing` of them fail.
@@ -232,6 +248,10 @@ pub(super) struct StepYaml {
     #[serde(default)]
     #[schemars(with = "ServerYaml")]
     pub(super) server: Option<ServerYaml>,
+    /// Which server: that of this agent, which is via own_server. Default: the one that is there from the beginning.
+    #[serde(default)]
+    #[schemars(with = "String")]
+    pub(super) of: Option<String>,
     /// How long the link has the fault, or how long the server is away.
     #[serde(default)]
     #[schemars(with = "Time")]

@@ -335,7 +335,7 @@ impl ExecutionCoordinator {
             (Purpose::Execute { call }, frame) => self.scheduler.return_call(call, frame),
             (Purpose::Submit { job }, frame) => {
                 if let Some(record) = self.jobs.get(job) {
-                    self.scheduler.return_job(record.ticket, record.arrived, job);
+                    self.scheduler.return_job(record.ticket, record.times.submitted, job);
                     self.jobs.return_to_queue(now, job, frame);
                     self.on_back_in_queue(now, job);
                 }

@@ -7,11 +7,11 @@ use crate::event::{
     Answer, CallState, EditorReport, Effect, Note, ProgressReport, ProjectReport, RefusedReport,
 };
 use crate::failure::Failure;
-use crate::ids::{CallId, JobId};
+use crate::ids::{CallId, JobId, RequestNames};
 use crate::request_scheduler::{Lane, Purpose};
 use crate::request_validator::{Request, ValidCall};
 use crate::stores::request::{Call, Phase, Work};
-use crate::time::Timestamp;
+use crate::time::{CallTimes, Timestamp};
 use crate::tool_answers;
 
 impl ExecutionCoordinator {
@@ -19,7 +19,8 @@ impl ExecutionCoordinator {
     pub(super) fn on_call(&mut self, now: Timestamp, id: CallId, asked: ValidCall, progress: bool) {
         let request_id = self.ids.request();
         if let Some(outcome) = self.admit(now, id, &request_id, asked, progress).transpose() {
-            self.effects.push(Effect::Reply { call: id, request_id, outcome });
+            let times = CallTimes { arrived: now, served: Some(now) };
+            self.effects.push(Effect::Reply { call: id, request_id, times, outcome });
         }
     }
 
@@ -45,7 +46,7 @@ impl ExecutionCoordinator {
             request_id: request_id.clone(),
             asked,
             ticket: self.scheduler.next_ticket(),
-            arrived: now,
+            times: CallTimes { arrived: now, served: None },
             progress_at: wants_progress.then(|| now + self.limits.progress_first),
             phase: Phase::InLine(work),
         };
@@ -58,7 +59,7 @@ impl ExecutionCoordinator {
         let client_request_id = asked.client_request_id.clone();
         let timeout_ms = u64::try_from(asked.timeout.as_millis()).unwrap_or(u64::MAX);
         match &asked.request {
-            Request::Execute { params } => {
+            Request::Execute { params, .. } => {
                 let params = params.clone();
                 let frame =
                     Execute { request_id, client_request_id, tool_name, params, timeout_ms };
@@ -121,7 +122,12 @@ impl ExecutionCoordinator {
     /// The agent has cancelled the call: it gets no answer, and what was not sent is never sent.
     pub(super) fn on_call_cancelled(&mut self, now: Timestamp, id: CallId) {
         let Some(call) = self.scheduler.remove(id) else { return };
-        self.note(Note::CallCancelled { call: id });
+        let names = RequestNames {
+            request_id: call.request_id.clone(),
+            client_request_id: call.asked.client_request_id.clone(),
+            job: call.job(),
+        };
+        self.note(Note::CallCancelled { call: id, names });
         self.leave(now, id, &call);
     }
 
@@ -133,9 +139,7 @@ impl ExecutionCoordinator {
         } else {
             Failure::broken_before_sending()
         };
-        let outcome = Err(failure.for_tool(call.asked.tool));
-        let request_id = call.request_id.clone();
-        self.effects.push(Effect::Reply { call: id, request_id, outcome });
+        self.push_reply(id, &call, Err(failure));
         self.leave(now, id, &call);
     }
 
@@ -183,7 +187,11 @@ impl ExecutionCoordinator {
     pub(super) fn answer_all_at_stop(&mut self) {
         for id in self.scheduler.open_calls() {
             let sent = self.scheduler.call(id).is_some_and(|call| self.was_sent(call));
-            let failure = if sent { Failure::stopped_while_running() } else { Failure::stopping() };
+            let failure = if sent {
+                Failure::stopped_while_running()
+            } else {
+                self.while_waiting(Failure::stopping())
+            };
             self.reply(id, Err(failure));
         }
         self.scheduler.free_lane();
@@ -203,6 +211,7 @@ impl ExecutionCoordinator {
             server_version: self.server_version.clone(),
             project: self.project_report(),
             refused: self.refused_report(now),
+            jobs: self.jobs.summaries(now, self.limits.ended_jobs_shown),
         }
     }
 
@@ -238,7 +247,7 @@ impl ExecutionCoordinator {
             state,
             reason: self.reason().filter(|_| state != CallState::Queued),
             position: self.scheduler.position(call.ticket),
-            elapsed: now.since(call.arrived),
+            elapsed: now.since(call.times.arrived),
             job: match call.phase {
                 Phase::Parked { job, .. } => {
                     self.jobs.state(job).map(|state| (state, self.jobs.progress(job)))

@@ -6,9 +6,9 @@ use protocol::{EditorState, GetJobStatus, RequestId, ToUnity};
 
 use super::{ExecutionCoordinator, Gate};
 use crate::cancel_manager::Target;
-use crate::event::Reason;
+use crate::event::{Note, Reason};
 use crate::failure::Failure;
-use crate::ids::{CallId, ConnectionId, JobId};
+use crate::ids::{CallId, ConnectionId, JobId, RequestNames};
 use crate::request_scheduler::{Lane, Purpose, Trip};
 use crate::request_validator::Request;
 use crate::stores::job::Waiter;
@@ -84,7 +84,11 @@ impl ExecutionCoordinator {
         let job = self.ids.job();
         let Some(frame) = self.scheduler.exchange_for_job(id, job) else { return };
         if let Some(call) = self.scheduler.call(id) {
+            let client_request_id = call.asked.client_request_id.clone();
+            let request_id = call.request_id.clone();
             self.jobs.issue(now, job, call, frame);
+            let names = RequestNames { request_id, client_request_id, job: Some(job) };
+            self.note(Note::JobIssued { names });
         }
         if wait_until > now {
             self.park(id, job, wait_until);
@@ -128,6 +132,8 @@ impl ExecutionCoordinator {
         }
         let request_id = self.ids.request();
         self.cancels.set_direct(request_id.clone(), job);
+        let names = RequestNames::of_job(request_id.clone(), job);
+        self.scheduler.remember(names);
         self.send(on, target.cancel(request_id));
         true
     }
@@ -162,7 +168,7 @@ impl ExecutionCoordinator {
         if !self.link.offers(tool.name) {
             return self.reply(id, Err(Failure::tool_not_in_plugin(tool)));
         }
-        if let Some(Work::Send(frame)) = self.scheduler.take_work(id) {
+        if let Some(Work::Send(frame)) = self.scheduler.take_work(now, id) {
             self.start_trip(on, frame, trip, Purpose::Execute { call: id });
         }
     }
@@ -211,8 +217,23 @@ impl ExecutionCoordinator {
     /// The one line between `not_executed` and `unknown`: behind it, bytes may be with Unity.
     fn start_trip(&mut self, on: ConnectionId, frame: ToUnity, trip: Trip, purpose: Purpose) {
         self.cancel_had_its_turn = matches!(purpose, Purpose::Cancel { .. });
+        self.scheduler.remember(self.names_of(&trip, purpose));
         self.scheduler.take_lane(trip, purpose);
         self.send(on, frame);
+    }
+
+    fn names_of(&self, trip: &Trip, purpose: Purpose) -> RequestNames {
+        let of_call = |call| self.scheduler.call(call)?.asked.client_request_id.clone();
+        let (client_request_id, job) = match purpose {
+            Purpose::Execute { call } => (of_call(call), None),
+            Purpose::Submit { job } => {
+                let asked = self.jobs.get(job).map(|job| &job.asked);
+                (asked.and_then(|asked| asked.client_request_id.clone()), Some(job))
+            }
+            Purpose::Status { job, asker } => (asker.and_then(of_call), Some(job)),
+            Purpose::Cancel { job } => (None, job),
+        };
+        RequestNames { request_id: trip.request_id.clone(), client_request_id, job }
     }
 
     // Control calls.
@@ -222,7 +243,7 @@ impl ExecutionCoordinator {
         let Some(call) = self.scheduler.call(id) else { return };
         let (request, wait_until) = (call.asked.request.clone(), call.wait_until());
         let (request_id, timeout) = (call.request_id.clone(), call.asked.timeout);
-        let Some(Work::Control { known }) = self.scheduler.take_work(id) else {
+        let Some(Work::Control { known }) = self.scheduler.take_work(now, id) else {
             debug_assert!(false, "only questions about jobs are in the control line");
             return;
         };

@@ -66,7 +66,10 @@ impl ExecutionCoordinator {
                     self.ping(now, on);
                 }
             }
-            Why::PongMissing => self.end_present_session(now, SessionEnd::NoPong),
+            Why::PongMissing => {
+                let silent = self.link.silent_for(now);
+                self.end_present_session(now, SessionEnd::NoPong { silent });
+            }
             Why::LaneStuck => self.end_present_session(now, SessionEnd::Stuck),
             Why::LaneOutlived => self.on_lane_outlived(),
             Why::WaitOver => self.on_wait_over(now),
@@ -114,7 +117,7 @@ impl ExecutionCoordinator {
         else {
             return;
         };
-        let failure = self.wait_failure(now.since(since));
+        let failure = self.while_waiting(self.wait_failure(now.since(since)));
         match first.item {
             Item::Call(call) => self.reply(call, Err(failure)),
             Item::Job(job) => {
@@ -175,7 +178,8 @@ impl ExecutionCoordinator {
 
     fn on_queue_wait_over(&mut self, now: Timestamp) {
         if let Some((call, arrived)) = self.scheduler.first_queued_call() {
-            self.reply(call, Err(Failure::busy(now.since(arrived))));
+            let failure = self.while_waiting(Failure::busy(now.since(arrived)));
+            self.reply(call, Err(failure));
         }
     }
 

@@ -8,7 +8,7 @@ use crate::request_scheduler::{Lane, Purpose};
 use crate::stores::job::{JobPhase, Poll};
 use crate::stores::queue::{Item, Ticket};
 use crate::stores::request::Phase;
-use crate::time::Timestamp;
+use crate::time::{CallTimes, Timestamp};
 
 impl ExecutionCoordinator {
     pub(super) fn recover(&mut self, now: Timestamp, callers: &[CallId]) {
@@ -28,7 +28,8 @@ impl ExecutionCoordinator {
             if self.scheduler.call(*call).is_none() && !answered(&self.effects, *call) {
                 let request_id = self.ids.request();
                 let outcome = Err(Failure::broken_after_sending());
-                self.effects.push(Effect::Reply { call: *call, request_id, outcome });
+                let times = CallTimes { arrived: now, served: None };
+                self.effects.push(Effect::Reply { call: *call, request_id, times, outcome });
             }
         }
     }

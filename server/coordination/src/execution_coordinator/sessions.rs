@@ -7,7 +7,7 @@ use protocol::{
 
 use super::{ExecutionCoordinator, Refused, answers};
 use crate::editor_state_tracker::Observed;
-use crate::event::{CloseCode, ClosedBy, Note, SessionEnd};
+use crate::event::{CloseCode, ClosedBy, Note, Reason, SessionEnd};
 use crate::failure::{ErrorCode, Failure};
 use crate::ids::ConnectionId;
 use crate::reconnect_controller::Verdict;
@@ -224,12 +224,17 @@ impl ExecutionCoordinator {
 
     /// A call never moves to another project.
     fn turn_away_waiting(&mut self, now: Timestamp) {
+        // The reason of the Editor that is gone.
+        let (_, _, reason) = self.noted;
+        let reason = reason.map_or("busy", Reason::text);
+        let failure = Failure::another_editor().after_waiting(reason);
         for place in self.scheduler.places() {
+            let failure = failure.clone();
             match place.item {
-                Item::Call(call) => self.reply(call, Err(Failure::another_editor())),
+                Item::Call(call) => self.reply(call, Err(failure)),
                 Item::Job(job) => {
                     self.scheduler.withdraw_job(place.ticket);
-                    self.fail_job(now, job, Failure::another_editor());
+                    self.fail_job(now, job, failure);
                 }
             }
         }

@@ -75,7 +75,8 @@ impl Failure {
             "The call did not run because Unity cannot reach this server: port {port} is held by {holder}"
         );
         let advice = own("ask the user to free the port or to choose another one with --port");
-        Self::new(ErrorCode::EditorNotReady, what, advice)
+        let failure = Self::new(ErrorCode::EditorNotReady, what, advice);
+        Self { retryable: false, recovery: Recovery::None, ..failure } // Waiting does not help.
     }
 
     /// The unity-mcp to which the call was to be relayed got nothing of it.
@@ -243,6 +244,13 @@ impl Failure {
         let what = "The Editor that ran this job has closed or was replaced by another one, so it is unknown how the job ended";
         let advice = own("check the Editor, then start the job again");
         Self::new(ErrorCode::JobNotFound, what, advice).unknown()
+    }
+
+    /// Unity has done what was asked, and there was nothing to do.
+    pub(crate) fn did_nothing(problem: &str) -> Self {
+        let what = format!("{problem}, so no test ran");
+        let advice = own("fix the filter or the mode and call again");
+        Self::new(ErrorCode::UnityExecution, what, advice)
     }
 
     /// Unity accepted the job and then reported an error, so it may have run.

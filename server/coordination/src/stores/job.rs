@@ -17,7 +17,6 @@ pub(crate) struct Job {
     pub(crate) request_id: RequestId,
     /// Its place in the line, and since when it has it.
     pub(crate) ticket: Ticket,
-    pub(crate) arrived: Timestamp,
     pub(crate) times: JobTimes,
     pub(crate) phase: JobPhase,
     pub(crate) cancel: Option<Cancel>,
@@ -159,6 +158,11 @@ impl JobStore {
                 self.jobs.remove(&oldest);
             }
         }
+    }
+
+    /// The last `max` jobs that ended, newest first.
+    pub(crate) fn last_ended(&self, max: usize) -> impl Iterator<Item = JobId> {
+        self.ended.iter().rev().take(max).copied()
     }
 
     pub(crate) fn active(&self) -> Vec<JobId> {

@@ -4,6 +4,7 @@
 pub(super) mod capability;
 pub(super) mod connection;
 pub(super) mod job;
+pub(super) mod names;
 pub(super) mod queue;
 pub(super) mod request;
 pub(super) mod version;

@@ -7,14 +7,14 @@ use protocol::{JobState, RequestId, ToUnity};
 use super::queue::Ticket;
 use crate::ids::{CallId, JobId};
 use crate::request_validator::{Request, ValidCall};
-use crate::time::Timestamp;
+use crate::time::{CallTimes, Timestamp};
 
 #[derive(Debug)]
 pub(crate) struct Call {
     pub(crate) request_id: RequestId,
     pub(crate) asked: ValidCall,
     pub(crate) ticket: Ticket,
-    pub(crate) arrived: Timestamp,
+    pub(crate) times: CallTimes,
     pub(crate) progress_at: Option<Timestamp>,
     pub(crate) phase: Phase,
 }
@@ -44,12 +44,22 @@ impl Call {
         matches!(self.asked.request, Request::RunJob { .. })
     }
 
+    /// The job it waits for.
+    pub(crate) fn job(&self) -> Option<JobId> {
+        match self.phase {
+            Phase::Parked { job, .. } => Some(job),
+            Phase::InLine(_) | Phase::InLane => None,
+        }
+    }
+
     /// Until when its caller wants to wait for a job.
     pub(crate) fn wait_until(&self) -> Timestamp {
         match self.asked.request {
-            Request::RunJob { wait, .. } | Request::JobStatus { wait, .. } => self.arrived + wait,
+            Request::RunJob { wait, .. } | Request::JobStatus { wait, .. } => {
+                self.times.arrived + wait
+            }
             Request::EditorState | Request::Execute { .. } | Request::CancelJob { .. } => {
-                self.arrived
+                self.times.arrived
             }
         }
     }
@@ -88,6 +98,10 @@ impl RequestStore {
 
     pub(crate) fn set_phase(&mut self, id: CallId, phase: Phase) {
         self.update(id, |call| call.phase = phase);
+    }
+
+    pub(crate) fn set_served(&mut self, id: CallId, at: Option<Timestamp>) {
+        self.update(id, |call| call.times.served = at);
     }
 
     pub(crate) fn set_progress(&mut self, id: CallId, at: Timestamp) {

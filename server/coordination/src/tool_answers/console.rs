@@ -2,13 +2,17 @@
 
 use protocol::Json;
 
-use super::{Room, cut, is_true, number, object, take_list, text};
+use super::{Room, cut, full_text, is_true, number, object, take_list, text};
+
+/// Lines of a short stack trace.
+const SHORT_TRACE_LINES: usize = 3;
 
 /// Entries in a row that say the same.
 struct Row {
     kind: String,
     message: String,
-    stack_trace: Option<String>,
+    /// As much of it as was asked for.
+    stack_trace: String,
     count: u64,
     /// Of the oldest of them.
     cursor: Option<String>,
@@ -17,7 +21,9 @@ struct Row {
 /// Unity gives its entries oldest first.
 pub(crate) fn tell(mut given: Json, asked: &Json) -> Json {
     let max = number(asked, "max_entries").and_then(|max| usize::try_from(max).ok());
-    let mut rows = fold(take_list(&mut given, "entries"), asked).into_iter();
+    let mut entries_given = take_list(&mut given, "entries");
+    entries_given.retain(|entry| is_asked(entry, asked)); // Whatever the plugin makes of its arguments.
+    let mut rows = fold(entries_given, asked).into_iter();
     let mut room = Room::new(max.unwrap_or(usize::MAX));
     let (mut entries, mut oldest) = (Vec::new(), None);
     let mut left_out = number(&given, "more").unwrap_or_default();
@@ -39,14 +45,24 @@ pub(crate) fn tell(mut given: Json, asked: &Json) -> Json {
     let cursor_lost = is_true(&given, "cursor_lost") || looked_in_vain;
     object([
         ("count", Some(Json::from(entries.len()))),
-        ("entries", Some(Json::Array(entries))),
         ("truncated", Some(Json::from(truncated))),
         ("more", (left_out > 0).then(|| Json::from(left_out))),
         ("next", oldest.filter(|_| truncated).map(|before| next_page(asked, before))),
         // The cursor of an older page would make the agent skip what is newer than the first page.
         ("cursor", cursor.filter(|_| !has("before")).map(Json::from)),
         ("cursor_lost", cursor_lost.then(|| Json::from(true))),
+        ("entries", Some(Json::Array(entries))),
     ])
+}
+
+fn is_asked(entry: &Json, asked: &Json) -> bool {
+    let types = asked.get("types").and_then(Json::as_array);
+    let of_type = |types: &Vec<Json>| types.iter().any(|kind| entry.get("type") == Some(kind));
+    let contains = |part: &str| {
+        let message = text(entry, "message").unwrap_or_default();
+        message.to_lowercase().contains(&part.to_lowercase())
+    };
+    types.is_none_or(of_type) && text(asked, "contains").is_none_or(contains)
 }
 
 /// The arguments that get what was left out.
@@ -60,14 +76,19 @@ fn next_page(asked: &Json, before: String) -> Json {
 
 /// Newest first.
 fn fold(entries: Vec<Json>, asked: &Json) -> Vec<Row> {
-    let with_traces = asked.get("stack_traces") != Some(&Json::Bool(false));
+    let traces = text(asked, "stack_traces");
+    let trace = |full: &str| match traces {
+        Some("none") => String::new(),
+        Some("short") => first_lines(full),
+        Some(_) | None => full.to_owned(),
+    };
     let mut rows: Vec<Row> = Vec::new();
     for entry in entries.into_iter().rev() {
         let owned = |name: &str| text(&entry, name).map(str::to_owned);
         let new = Row {
             kind: owned("type").unwrap_or_default(),
             message: owned("message").unwrap_or_default(),
-            stack_trace: owned("stack_trace").filter(|_| with_traces),
+            stack_trace: trace(text(&entry, "stack_trace").unwrap_or_default()),
             count: number(&entry, "count").unwrap_or(1),
             cursor: owned("cursor"),
         };
@@ -82,6 +103,12 @@ fn fold(entries: Vec<Json>, asked: &Json) -> Vec<Row> {
     rows
 }
 
+/// Blank lines do not count.
+fn first_lines(trace: &str) -> String {
+    let lines = trace.lines().filter(|line| !line.trim().is_empty());
+    lines.take(SHORT_TRACE_LINES).collect::<Vec<_>>().join("\n")
+}
+
 impl Row {
     fn says_the_same(&self, other: &Self) -> bool {
         (&self.kind, &self.message, &self.stack_trace)
@@ -89,12 +116,11 @@ impl Row {
     }
 
     fn shown(&self, text_max: usize) -> Json {
-        let stack_trace = self.stack_trace.as_deref().unwrap_or_default();
         object([
             ("type", Some(Json::from(self.kind.as_str()))),
             ("message", Some(Json::from(cut(&self.message, text_max)))),
-            ("stack_trace", Some(Json::from(cut(stack_trace, text_max)))),
             ("count", (self.count > 1).then(|| Json::from(self.count))),
+            ("stack_trace", full_text(&self.stack_trace, text_max)),
         ])
     }
 }

@@ -6,8 +6,10 @@ pub(crate) mod test_run;
 
 use protocol::{ErrorBody, Json, Map, Progress};
 
-/// Makes what an agent gets from what Unity gave. The second argument is what Unity was asked.
+/// Makes what an agent gets from what Unity gave. The second argument is what the agent asked.
 pub type Tell = fn(Json, &Json) -> Json;
+/// Why an answer is a failure. The arguments are what the agent gets and what it asked.
+pub type Problem = fn(&Json, &Json) -> Option<String>;
 
 /// Characters of one text. A longer text is cut and says so.
 const TEXT_MAX: usize = 4_000;
@@ -45,6 +47,11 @@ fn cut(text: &str, max: usize) -> String {
             format!("{beginning}… ({} more characters)", rest.chars().count())
         }
     }
+}
+
+/// A text that is left out if it is empty.
+fn full_text(text: &str, max: usize) -> Option<Json> {
+    (!text.is_empty()).then(|| Json::from(cut(text, max)))
 }
 
 /// An object of these fields, without those that have no value.

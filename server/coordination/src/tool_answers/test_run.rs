@@ -1,11 +1,13 @@
 //! `run_tests`: the summary, the first failures, and how many more there are.
 
-use protocol::Json;
+use protocol::{Json, printable};
 
-use super::{Room, cut, name, number, object, take_list, text};
+use super::{Room, cut, full_text, name, number, object, take_list, text};
 
 /// Failed tests that are listed.
 pub(crate) const FAILED_MAX: usize = 50;
+/// Characters of a filter in a message.
+const FILTER_SHOWN: usize = 100;
 
 pub(crate) fn tell(mut given: Json, _asked: &Json) -> Json {
     let failed = take_list(&mut given, "failed_tests");
@@ -17,9 +19,24 @@ pub(crate) fn tell(mut given: Json, _asked: &Json) -> Json {
     let left_out = known.saturating_sub(listed.len() as u64);
     object([
         ("summary", Some(counts(summary))),
-        ("failed_tests", Some(Json::Array(listed))),
         ("failed_tests_left_out", (left_out > 0).then(|| Json::from(left_out))),
+        ("failed_tests", Some(Json::Array(listed))),
     ])
+}
+
+/// A run without a test says nothing about the project, whatever Unity calls it.
+pub(crate) fn problem(told: &Json, asked: &Json) -> Option<String> {
+    let count = |name| told.get("summary").and_then(|summary| number(summary, name));
+    if count("total") > count("skipped") {
+        return None;
+    }
+    let filter = text(asked, "filter").map(|filter| printable(filter, FILTER_SHOWN));
+    Some(match (filter, count("total")) {
+        (Some(filter), Some(0)) => format!("No test matches the filter \"{filter}\""),
+        (None, Some(0)) => "The project has no tests of this mode".to_owned(),
+        (Some(filter), _) => format!("Every test that matches the filter \"{filter}\" was skipped"),
+        (None, _) => "Every test was skipped".to_owned(),
+    })
 }
 
 fn counts(summary: &Json) -> Json {
@@ -32,6 +49,6 @@ fn shown(test: &Json, text_max: usize) -> Json {
     object([
         ("name", Some(Json::from(name(field("name"))))),
         ("message", Some(Json::from(cut(field("message"), text_max)))),
-        ("stack_trace", Some(Json::from(cut(field("stack_trace"), text_max)))),
+        ("stack_trace", full_text(field("stack_trace"), text_max)),
     ])
 }

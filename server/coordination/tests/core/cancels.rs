@@ -8,14 +8,14 @@ fn a_queued_job_is_cancelled_and_never_sent() {
         r#"
         0 ready 1
         1 call 1 read_console
-        -> 1 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 1 unity 1 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         2 call 2 run_tests
         -> 2 call 2 ok accepted job-t-1 Queued
         3 call 3 cancel_job {"job_id":"job-t-1"}
         -> 3 note JobChanged { job: job-t-1, state: Cancelled }
         -> 3 call 3 ok job-t-1 Cancelled
         4 console 1 req-t-1
-        -> 4 call 1 ok {"count":0,"entries":[],"truncated":false}
+        -> 4 call 1 ok {"count":0,"truncated":false,"entries":[]}
         5 call 4 get_job_status {"job_id":"job-t-1"}
         -> 5 call 4 ok job-t-1 Cancelled
     "#,
@@ -33,17 +33,17 @@ fn the_cancel_of_a_running_job_is_answered_at_once_and_sent_in_its_turn() {
         -> 1 note JobChanged { job: job-t-1, state: Running }
         2 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
         3 call 2 read_console
-        -> 3 unity 1 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 3 unity 1 execute req-t-2 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         4 call 3 read_console
         5 call 4 cancel_job {"job_id":"job-t-1"}
         -> 5 call 4 ok job-t-1 CancelRequested
         6 console 1 req-t-2
-        -> 6 call 2 ok {"count":0,"entries":[],"truncated":false}
+        -> 6 call 2 ok {"count":0,"truncated":false,"entries":[]}
         -> 6 unity 1 cancel req-t-5 u1
         7 unity 1 cancel_result {"request_id":"req-t-5","status":"cancel_requested"}
-        -> 7 unity 1 execute req-t-3 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 7 unity 1 execute req-t-3 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         8 console 1 req-t-3
-        -> 8 call 3 ok {"count":0,"entries":[],"truncated":false}
+        -> 8 call 3 ok {"count":0,"truncated":false,"entries":[]}
         -> 8 unity 1 get_job_status req-t-6 u1
         9 unity 1 job_status {"request_id":"req-t-6","job_id":"u1","state":"cancelled"}
         -> 9 note JobChanged { job: job-t-1, state: Cancelled }
@@ -381,7 +381,7 @@ fn a_cancel_of_a_running_job_is_answered_at_once_though_the_lane_is_taken() {
         -> 0 note JobChanged { job: job-t-1, state: Running }
         1 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
         2 call 2 read_console
-        -> 2 unity 1 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 2 unity 1 execute req-t-2 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         3 call 3 cancel_job {"job_id":"job-t-1"}
         -> 3 call 3 ok job-t-1 CancelRequested
         4 call 4 cancel_job {"job_id":"job-t-9"}
@@ -389,7 +389,7 @@ fn a_cancel_of_a_running_job_is_answered_at_once_though_the_lane_is_taken() {
         5 call 5 cancel_job {"job_id":"req-t-1"}
         -> 5 call 5 ERR_CANCEL_NOT_SUPPORTED not_executed final fix_the_call
         6 console 1 req-t-2
-        -> 6 call 2 ok {"count":0,"entries":[],"truncated":false}
+        -> 6 call 2 ok {"count":0,"truncated":false,"entries":[]}
         -> 6 unity 1 cancel req-t-6 u1
     "#,
     );
@@ -429,13 +429,13 @@ fn a_submission_that_unity_cancels_by_its_name_frees_the_lane() {
         1 close 1
         -> 1 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         2 cancel 1
-        -> 2 note CallCancelled { call: CallId(1) }
+        -> 2 note CallCancelled { call: CallId(1), names: RequestNames { request_id: RequestId("req-t-1"), client_request_id: None, job: Some(job-t-1) } }
         3 ready 2 {"plugin_session_id":"s"}
         -> 3 unity 2 cancel req-t-2 submission req-t-1
         4 unity 2 cancel_result {"request_id":"req-t-2","status":"cancelled"}
         -> 4 note JobChanged { job: job-t-1, state: Cancelled }
         5 call 2 read_console
-        -> 5 unity 2 execute req-t-3 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 5 unity 2 execute req-t-3 read_console {"max_entries":50,"stack_traces":true} timeout=10000
     "#,
     );
 }
@@ -458,7 +458,7 @@ fn a_submission_that_unity_does_not_know_is_a_failed_job() {
         -> 4 note JobChanged { job: job-t-1, state: Failed }
         -> 4 call 1 ok job-t-1 Failed error=(ERR_JOB_NOT_FOUND unknown final inspect_then_retry unity=ERR_JOB_NOT_FOUND) cancel=requested
         5 call 3 read_console
-        -> 5 unity 2 execute req-t-4 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 5 unity 2 execute req-t-4 read_console {"max_entries":50,"stack_traces":true} timeout=10000
     "#,
     );
 }

@@ -57,7 +57,6 @@ fn every_default_is_one_that_the_validator_accepts() {
             let default = match parameter.need {
                 Need::Required | Need::Optional => continue,
                 Need::DefaultInteger(value) => Json::from(value),
-                Need::DefaultFlag(value) => Json::from(value),
                 Need::DefaultWord(value) => Json::from(value),
             };
             assert_eq!(parameter.shape.check(&default), Ok(()), "{} {}", tool.name, parameter.name);
@@ -72,7 +71,6 @@ fn arguments(tool: &Tool) -> String {
             Need::Required => format!("{words}, required"),
             Need::Optional => words,
             Need::DefaultInteger(value) => format!("{words}, default {value}"),
-            Need::DefaultFlag(value) => format!("{words}, default {value}"),
             Need::DefaultWord(value) => format!("{words}, default {value}"),
         };
         format!("- `{}`: {} ({need})\n", parameter.name, parameter.about)

@@ -6,7 +6,8 @@
 //! `BLESS=1 cargo test -p coordination --test core` writes the effects into the source; the diff is the
 //! review. Pings are answered and not shown unless the script begins with `show heartbeat`, and the
 //! server's hello and capability are not shown unless it begins with `show handshake`; the sentence
-//! of a failure is shown if it begins with `show messages`.
+//! of a failure is shown if it begins with `show messages`, and what the log says of states, waits and
+//! new jobs if it begins with `show states`.
 
 use std::fmt::Write as _;
 use std::panic::Location;
@@ -68,6 +69,7 @@ struct World {
     show_heartbeat: bool,
     show_handshake: bool,
     show_messages: bool,
+    show_states: bool,
     last_sent: Option<ToUnity>,
 }
 
@@ -106,6 +108,7 @@ impl World {
             show_heartbeat: lines.contains(&"show heartbeat"),
             show_handshake: lines.contains(&"show handshake"),
             show_messages: lines.contains(&"show messages"),
+            show_states: lines.contains(&"show states"),
             last_sent: None,
         }
     }
@@ -242,7 +245,7 @@ impl World {
     fn show(&self, effect: &Effect) -> Option<String> {
         Some(match effect {
             Effect::Reply { call, outcome: Ok(answer), .. } => {
-                format!("call {} ok {}", call.0, answer_text(answer))
+                format!("call {} ok {}", call.0, answer_text(answer, self.show_messages))
             }
             Effect::Reply { call, outcome: Err(failure), .. } => {
                 let message = self.show_messages.then(|| format!(" \"{}\"", failure.message()));
@@ -267,6 +270,9 @@ impl World {
                 format!("unity {} close {} {reason}", on.0, *code as u16)
             }
             Effect::Note(Note::SessionBegan { .. }) if !self.show_handshake => return None,
+            Effect::Note(
+                Note::StateChanged { .. } | Note::CallWaits { .. } | Note::JobIssued { .. },
+            ) if !self.show_states => return None,
             Effect::Note(note) => format!("note {note:?}"),
             Effect::Stopped => "stopped".to_owned(),
         })
@@ -338,6 +344,9 @@ pub(crate) fn failure_text(failure: &Failure) -> String {
         if failure.retryable { "retryable" } else { "final" },
         failure.recovery.text()
     );
+    if let Some(waiting) = failure.waiting {
+        write!(text, " waiting={waiting}").unwrap();
+    }
     if let Some(overdue) = &failure.overdue {
         write!(text, " overdue={overdue}").unwrap();
     }
@@ -347,7 +356,12 @@ pub(crate) fn failure_text(failure: &Failure) -> String {
     text
 }
 
-fn answer_text(answer: &Answer) -> String {
+fn job_text(job: &JobSummary) -> String {
+    let submitted = job.submitted.since_start().as_millis();
+    format!(" {} {} {:?} since {submitted}", job.job, job.tool_name, job.state)
+}
+
+fn answer_text(answer: &Answer, with_messages: bool) -> String {
     match answer {
         Answer::EditorState(report) => {
             let EditorReport {
@@ -362,6 +376,7 @@ fn answer_text(answer: &Answer) -> String {
                 server_version: _,
                 project,
                 refused,
+                jobs,
             } = report.as_ref();
             let running = running.as_ref().map(|running| {
                 let overdue = if running.overdue { " overdue" } else { "" };
@@ -371,9 +386,10 @@ fn answer_text(answer: &Answer) -> String {
             format!(
                 "server={server_state:?} editor={editor_state:?} connected={connected} \
                  seq={last_editor_status_seq:?} waiting={waiting_reason:?} queue={queue_length} \
-                 running={running:?} plugin={plugin_version:?}{}{}",
+                 running={running:?} plugin={plugin_version:?}{}{}{}",
                 project.as_ref().map(|project| format!(" {project:?}")).unwrap_or_default(),
-                refused.as_ref().map(|refused| format!(" {refused:?}")).unwrap_or_default()
+                refused.as_ref().map(|refused| format!(" {refused:?}")).unwrap_or_default(),
+                jobs.iter().map(job_text).collect::<String>(),
             )
         }
         Answer::Unity(result) => result.to_string(),
@@ -387,7 +403,9 @@ fn answer_text(answer: &Answer) -> String {
                 write!(text, " result={result}").unwrap();
             }
             if let Some(error) = &report.error {
-                write!(text, " error=({})", failure_text(error)).unwrap();
+                let message = with_messages.then(|| format!(" \"{}\"", error.message()));
+                let message = message.unwrap_or_default();
+                write!(text, " error=({}{message})", failure_text(error)).unwrap();
             }
             match &report.cancel {
                 None => {}

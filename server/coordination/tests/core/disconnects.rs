@@ -8,12 +8,12 @@ fn a_running_call_goes_on_after_a_reconnect_and_is_never_sent_again() {
         r#"
         0 ready 1
         0 call 1 read_console
-        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         100 close 1
         -> 100 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         2599 ready 2
         3000 console 2 req-t-1
-        -> 3000 call 1 ok {"count":0,"entries":[],"truncated":false}
+        -> 3000 call 1 ok {"count":0,"truncated":false,"entries":[]}
     "#,
     );
 }
@@ -25,7 +25,7 @@ fn a_running_call_whose_unity_does_not_come_back_in_time_is_unknown() {
         show messages
         0 ready 1
         0 call 1 read_console
-        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         100 close 1
         -> 100 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         2600 ready 2
@@ -42,13 +42,13 @@ fn a_reload_that_was_seen_gives_a_running_call_the_compile_grace() {
         r#"
         0 ready 1
         0 call 1 read_console {"timeout_ms":30000}
-        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=30000
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=30000
         100 unity 1 editor_status {"state":"reloading","seq":1}
         200 close 1
         -> 200 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         29000 ready 2
         29001 console 2 req-t-1
-        -> 29001 call 1 ok {"count":0,"entries":[],"truncated":false}
+        -> 29001 call 1 ok {"count":0,"truncated":false,"entries":[]}
     "#,
     );
 }
@@ -81,13 +81,13 @@ fn its_own_timeout_goes_on_while_unity_is_away() {
         r#"
         0 ready 1
         0 call 1 read_console {"timeout_ms":1000}
-        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=1000
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=1000
         100 close 1
         -> 100 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         -> 1000 call 1 ERR_REQUEST_TIMEOUT unknown retryable retry
         1500 ready 2
         1600 call 2 read_console
-        -> 1600 unity 2 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 1600 unity 2 execute req-t-2 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         1700 console 2 req-t-1
         -> 1700 note AnswerDropped { request_id: RequestId("req-t-1") }
     "#,
@@ -101,13 +101,13 @@ fn another_plugin_session_means_that_the_call_is_forgotten() {
         show messages
         0 ready 1 {"plugin_session_id":"a"}
         0 call 1 read_console
-        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         1 call 2 read_console
         100 close 1
         -> 100 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         200 ready 2 {"plugin_session_id":"b"}
         -> 200 call 1 ERR_UNITY_DISCONNECTED unknown retryable retry "Unity reloaded or restarted while it had the call and no longer knows it, so it is unknown whether the call ran; it is safe to call again."
-        -> 200 unity 2 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 200 unity 2 execute req-t-2 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         300 console 2 req-t-1
         -> 300 note AnswerDropped { request_id: RequestId("req-t-1") }
     "#,
@@ -120,7 +120,7 @@ fn a_session_that_names_no_id_says_nothing_about_its_memory() {
         r#"
         0 ready 1 {"plugin_session_id":"a"}
         0 call 1 read_console
-        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         100 close 1
         -> 100 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         200 ready 2
@@ -138,7 +138,7 @@ fn each_loss_opens_its_own_window() {
         r#"
         0 ready 1
         0 call 1 read_console
-        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         1000 close 1
         -> 1000 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         3000 ready 2
@@ -146,7 +146,7 @@ fn each_loss_opens_its_own_window() {
         -> 4000 note SessionEnded { on: ConnectionId(2), why: SocketClosed }
         6499 ready 3
         7000 console 3 req-t-1
-        -> 7000 call 1 ok {"count":0,"entries":[],"truncated":false}
+        -> 7000 call 1 ok {"count":0,"truncated":false,"entries":[]}
     "#,
     );
 }
@@ -168,7 +168,7 @@ fn after_a_reconnect_unity_is_asked_about_its_jobs() {
         210 unity 2 job_status {"request_id":"req-t-2","job_id":"u1","state":"succeeded","result":{"summary":{"total":1,"passed":1,"failed":0,"skipped":0,"duration_ms":1.5},"failed_tests":[]}}
         -> 210 note JobChanged { job: job-t-1, state: Succeeded }
         220 call 2 get_job_status {"job_id":"job-t-1"}
-        -> 220 call 2 ok job-t-1 Succeeded result={"failed_tests":[],"summary":{"duration_ms":1.5,"failed":0,"passed":1,"skipped":0,"total":1}}
+        -> 220 call 2 ok job-t-1 Succeeded result={"summary":{"total":1,"passed":1,"failed":0,"skipped":0,"duration_ms":1.5},"failed_tests":[]}
     "#,
     );
 }
@@ -201,17 +201,17 @@ fn a_queued_job_parked_by_a_compile_that_outlasts_the_grace_has_failed_unexecute
         r#"
         0 ready 1
         0 call 1 read_console {"timeout_ms":30000}
-        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=30000
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=30000
         1 call 2 run_tests
         -> 1 call 2 ok accepted job-t-1 Queued
         2 unity 1 editor_status {"state":"compiling","seq":1}
         3 console 1 req-t-1
-        -> 3 call 1 ok {"count":0,"entries":[],"truncated":false}
+        -> 3 call 1 ok {"count":0,"truncated":false,"entries":[]}
         60001 call 3 get_job_status {"job_id":"job-t-1"}
         -> 60001 call 3 ok job-t-1 Queued
         -> 60002 note JobChanged { job: job-t-1, state: Failed }
         60003 call 4 get_job_status {"job_id":"job-t-1"}
-        -> 60003 call 4 ok job-t-1 Failed error=(ERR_COMPILE_TIMEOUT not_executed retryable wait_for_editor)
+        -> 60003 call 4 ok job-t-1 Failed error=(ERR_COMPILE_TIMEOUT not_executed retryable wait_for_editor waiting=compiling)
     "#,
     );
 }
@@ -222,7 +222,7 @@ fn a_queued_job_that_loses_its_editor_has_failed_unexecuted() {
         r#"
         0 ready 1
         0 call 1 read_console
-        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         1 call 2 run_tests
         -> 1 call 2 ok accepted job-t-1 Queued
         2 close 1
@@ -230,7 +230,7 @@ fn a_queued_job_that_loses_its_editor_has_failed_unexecuted() {
         -> 2502 note JobChanged { job: job-t-1, state: Failed }
         -> 2502 call 1 ERR_RECONNECT_TIMEOUT unknown retryable retry
         2503 call 3 get_job_status {"job_id":"job-t-1"}
-        -> 2503 call 3 ok job-t-1 Failed error=(ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor)
+        -> 2503 call 3 ok job-t-1 Failed error=(ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor waiting=disconnected)
     "#,
     );
 }
@@ -325,7 +325,7 @@ fn a_plugin_that_goes_away_announces_a_reload() {
         r#"
         0 ready 1
         1 call 1 read_console
-        -> 1 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 1 unity 1 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         2 closedwith 1 1001
         -> 2 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         3 call 2 get_editor_state
@@ -348,7 +348,7 @@ fn a_plugin_that_closes_normally_announces_nothing() {
         r#"
         0 ready 1
         1 call 1 read_console
-        -> 1 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 1 unity 1 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         2 closedwith 1 1000
         -> 2 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         3 call 2 get_editor_state
@@ -408,7 +408,7 @@ fn a_call_waits_longer_than_a_job_if_its_limit_is_longer() {
         limit compile_grace 1000
         0 ready 1
         0 call 1 read_console {"timeout_ms":30000}
-        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=30000
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=30000
         1 close 1
         -> 1 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         -> 9001 call 1 ERR_RECONNECT_TIMEOUT unknown retryable retry
@@ -424,14 +424,14 @@ fn a_contender_may_bring_the_answer_that_the_lane_waits_for() {
         show heartbeat
         0 ready 1
         1 call 1 read_console
-        -> 1 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 1 unity 1 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         2 ready 2
         -> 2 note SessionContested { incumbent: ConnectionId(1), newcomer: ConnectionId(2) }
         -> 2 unity 1 ping
         3 console 2 req-t-1
         -> 502 note SessionEnded { on: ConnectionId(1), why: ProbeUnanswered }
         -> 502 unity 1 close 1000 did not answer while another Editor asked
-        -> 502 call 1 ok {"count":0,"entries":[],"truncated":false}
+        -> 502 call 1 ok {"count":0,"truncated":false,"entries":[]}
         503 wait
     "#,
     );

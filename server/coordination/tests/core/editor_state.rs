@@ -126,7 +126,7 @@ fn the_state_of_the_editor_is_answered_at_once_in_every_state() {
         2 call 2 get_editor_state
         -> 2 call 2 ok server=WaitingEditor editor=None connected=false seq=None waiting=Some(Disconnected) queue=1 running=None plugin=None
         3 ready 1
-        -> 3 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 3 unity 1 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         4 call 3 get_editor_state
         -> 4 call 3 ok server=Ready editor=Some(Ready) connected=true seq=Some(0) waiting=None queue=0 running=Some("req-t-1 read_console 1ms") plugin=Some("1.0.0")
         5 call 4 read_console
@@ -136,7 +136,7 @@ fn the_state_of_the_editor_is_answered_at_once_in_every_state() {
         -> 7 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         8 stop
         -> 8 call 1 ERR_UNITY_DISCONNECTED unknown retryable retry
-        -> 8 call 4 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor
+        -> 8 call 4 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor waiting=disconnected
         -> 8 stopped
         9 call 6 get_editor_state
         -> 9 call 6 ok server=Stopped editor=None connected=false seq=None waiting=Some(Disconnected) queue=0 running=None plugin=None
@@ -151,7 +151,7 @@ fn with_the_port_in_other_hands_calls_for_unity_fail_and_name_the_holder() {
         show messages
         0 held
         1 call 1 read_console
-        -> 1 call 1 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor "The call did not run because Unity cannot reach this server: port 8091 is held by a stranger; ask the user to free the port or to choose another one with --port."
+        -> 1 call 1 ERR_EDITOR_NOT_READY not_executed final none "The call did not run because Unity cannot reach this server: port 8091 is held by a stranger; ask the user to free the port or to choose another one with --port."
         2 call 2 get_editor_state
         -> 2 call 2 ok server=Booting editor=None connected=false seq=None waiting=Some(Disconnected) queue=0 running=None plugin=None
         3 call 3 get_job_status {"job_id":"job-t-1"}
@@ -159,7 +159,7 @@ fn with_the_port_in_other_hands_calls_for_unity_fail_and_name_the_holder() {
         4 bound
         5 call 4 read_console
         6 ready 1
-        -> 6 unity 1 execute req-t-4 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 6 unity 1 execute req-t-4 read_console {"max_entries":50,"stack_traces":true} timeout=10000
     "#,
     );
 }
@@ -172,8 +172,8 @@ fn calls_that_wait_when_the_port_turns_out_to_be_held_are_told_who_holds_it() {
         0 call 1 read_console
         1 call 2 run_tests
         2 held
-        -> 2 call 1 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor "The call did not run because Unity cannot reach this server: port 8091 is held by a stranger; ask the user to free the port or to choose another one with --port."
-        -> 2 call 2 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor "The call did not run because Unity cannot reach this server: port 8091 is held by a stranger; ask the user to free the port or to choose another one with --port."
+        -> 2 call 1 ERR_EDITOR_NOT_READY not_executed final none waiting=disconnected "The call did not run because Unity cannot reach this server: port 8091 is held by a stranger; ask the user to free the port or to choose another one with --port."
+        -> 2 call 2 ERR_EDITOR_NOT_READY not_executed final none waiting=disconnected "The call did not run because Unity cannot reach this server: port 8091 is held by a stranger; ask the user to free the port or to choose another one with --port."
     "#,
     );
 }

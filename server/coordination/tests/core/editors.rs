@@ -9,7 +9,7 @@ fn another_editor_cannot_know_the_call_either() {
         show heartbeat
         0 ready 1 {"editor_instance_id":"a"}
         0 call 1 read_console
-        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         100 ready 2 {"editor_instance_id":"b"}
         -> 100 note SessionContested { incumbent: ConnectionId(1), newcomer: ConnectionId(2) }
         -> 100 unity 1 ping

@@ -59,11 +59,11 @@ fn it_ran_in_unity_and_failed_there() {
         show messages
         0 ready 1
         1 call 1 read_console
-        -> 1 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 1 unity 1 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         2 unity 1 result {"request_id":"req-t-1","status":"error","error":{"code":"ERR_INVALID_PARAMS","message":"boom"}}
         -> 2 call 1 ERR_UNITY_EXECUTION completed_error retryable inspect_then_retry unity=ERR_INVALID_PARAMS "The call ran in Unity and failed there; see details.unity for the cause and fix it before you call again."
         3 call 2 read_console
-        -> 3 unity 1 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 3 unity 1 execute req-t-2 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         4 unity 1 result {"request_id":"req-t-2","status":"error","result":{"code":"OWN","message":"boom"}}
         -> 4 call 2 ERR_UNITY_EXECUTION completed_error retryable inspect_then_retry unity=OWN "The call ran in Unity and failed there; see details.unity for the cause and fix it before you call again."
     "#,
@@ -77,15 +77,15 @@ fn an_error_that_refuses_before_running_means_that_nothing_was_executed() {
         show messages
         0 ready 1
         1 call 1 read_console
-        -> 1 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 1 unity 1 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         2 unity 1 error {"request_id":"req-t-1","error":{"code":"ERR_INVALID_PARAMS","message":"m","retryable":true}}
         -> 2 call 1 ERR_INVALID_PARAMS not_executed final fix_the_call unity=ERR_INVALID_PARAMS "Unity refused the call before running it; see details.unity for the cause, fix it and call again."
         3 call 2 read_console
-        -> 3 unity 1 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 3 unity 1 execute req-t-2 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         4 unity 1 error {"request_id":"req-t-2","error":{"code":"ERR_UNKNOWN_COMMAND","message":"m"}}
         -> 4 call 2 ERR_UNKNOWN_COMMAND not_executed final fix_the_call unity=ERR_UNKNOWN_COMMAND "Unity refused the call before running it; see details.unity for the cause, fix it and call again."
         5 call 3 read_console
-        -> 5 unity 1 execute req-t-3 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 5 unity 1 execute req-t-3 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         6 unity 1 error {"request_id":"req-t-3","error":{"code":"ERR_RECONFIG_IN_PROGRESS","message":"m"}}
         -> 6 call 3 ERR_RECONFIG_IN_PROGRESS not_executed retryable retry unity=ERR_RECONFIG_IN_PROGRESS "Unity refused the call before running it; see details.unity for the cause, fix it and call again."
     "#,
@@ -99,23 +99,23 @@ fn an_error_with_any_other_code_keeps_it_and_promises_nothing() {
         show messages
         0 ready 1
         1 call 1 read_console
-        -> 1 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 1 unity 1 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         2 unity 1 error {"request_id":"req-t-1","error":{"code":"ERR_EDITOR_NOT_READY","message":"m","details":{"execution_guarantee":"not_executed"}}}
         -> 2 call 1 ERR_EDITOR_NOT_READY unknown retryable retry unity=ERR_EDITOR_NOT_READY "Unity answered with an error (see details.unity), so it is unknown whether the call ran; it is safe to call again."
         3 call 2 read_console
-        -> 3 unity 1 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 3 unity 1 execute req-t-2 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         4 unity 1 error {"request_id":"req-t-2","error":{"code":"ERR_QUEUE_FULL","message":"m"}}
         -> 4 call 2 ERR_QUEUE_FULL unknown retryable retry unity=ERR_QUEUE_FULL "Unity answered with an error (see details.unity), so it is unknown whether the call ran; it is safe to call again."
         5 call 3 read_console
-        -> 5 unity 1 execute req-t-3 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 5 unity 1 execute req-t-3 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         6 unity 1 error {"request_id":"req-t-3","error":{"code":"ERR_INVALID_REQUEST","message":"m"}}
         -> 6 call 3 ERR_INVALID_REQUEST unknown retryable retry unity=ERR_INVALID_REQUEST "Unity answered with an error (see details.unity), so it is unknown whether the call ran; it is safe to call again."
         7 call 4 read_console
-        -> 7 unity 1 execute req-t-4 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 7 unity 1 execute req-t-4 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         8 unity 1 error {"request_id":"req-t-4","error":{"code":"ERR_UNITY_EXECUTION","message":"m"}}
         -> 8 call 4 ERR_UNITY_EXECUTION completed_error retryable inspect_then_retry unity=ERR_UNITY_EXECUTION "The call ran in Unity and failed there; see details.unity for the cause and fix it before you call again."
         9 call 5 read_console
-        -> 9 unity 1 execute req-t-5 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 9 unity 1 execute req-t-5 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         10 unity 1 error {"request_id":"req-t-5","error":{"code":"SOMETHING_ELSE","message":"m"}}
         -> 10 call 5 ERR_UNITY_EXECUTION unknown retryable retry unity=SOMETHING_ELSE "Unity answered with an error (see details.unity), so it is unknown whether the call ran; it is safe to call again."
         11 call 6 run_tests
@@ -125,7 +125,7 @@ fn an_error_with_any_other_code_keeps_it_and_promises_nothing() {
         12 unity 1 error {"request_id":"req-t-6","error":{"code":"ERR_QUEUE_FULL","message":"m"}}
         -> 12 note JobChanged { job: job-t-1, state: Failed }
         13 call 7 get_job_status {"job_id":"job-t-1"}
-        -> 13 call 7 ok job-t-1 Failed error=(ERR_QUEUE_FULL unknown final inspect_then_retry unity=ERR_QUEUE_FULL)
+        -> 13 call 7 ok job-t-1 Failed error=(ERR_QUEUE_FULL unknown final inspect_then_retry unity=ERR_QUEUE_FULL "Unity answered with an error (see details.unity), so it is unknown whether the call ran; check what has changed before you call again.")
     "#,
     );
 }

@@ -8,7 +8,7 @@ fn garbage_is_answered_with_an_error_and_leaves_the_call_in_flight_alone() {
         r#"
         0 ready 1
         1 call 1 read_console
-        -> 1 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 1 unity 1 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         2 raw 1 nonsense
         -> 2 note BadFrame { on: ConnectionId(1), problem: "the frame is not JSON: expected ident at line 1 column 2" }
         -> 2 unity 1 error ERR_INVALID_REQUEST: the frame is not JSON: expected ident at line 1 column 2
@@ -37,7 +37,7 @@ fn garbage_is_answered_with_an_error_and_leaves_the_call_in_flight_alone() {
         -> 10 note BadFrame { on: ConnectionId(1), problem: "the message has a bad field: result: unknown variant `maybe`, expected `ok` or `error`" }
         -> 10 unity 1 error about req-t-9 ERR_INVALID_REQUEST: the message has a bad field: result: unknown variant `maybe`, expected `ok` or `error`
         11 console 1 req-t-1
-        -> 11 call 1 ok {"count":0,"entries":[],"truncated":false}
+        -> 11 call 1 ok {"count":0,"truncated":false,"entries":[]}
     "#,
     );
 }
@@ -48,11 +48,11 @@ fn an_unknown_type_is_an_unknown_command_and_not_bad() {
         r#"
         0 ready 1
         1 call 1 read_console
-        -> 1 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 1 unity 1 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         2 unity 1 shrug {"request_id":"req-t-1"}
         -> 2 unity 1 error about req-t-1 ERR_UNKNOWN_COMMAND: unknown message type "shrug"
         3 console 1 req-t-1
-        -> 3 call 1 ok {"count":0,"entries":[],"truncated":false}
+        -> 3 call 1 ok {"count":0,"truncated":false,"entries":[]}
     "#,
     );
 }
@@ -64,16 +64,16 @@ fn a_bad_field_in_the_answer_ends_the_call_and_frees_the_lane() {
         show messages
         0 ready 1
         1 call 1 read_console
-        -> 1 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 1 unity 1 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         2 call 2 read_console
         3 unity 1 result {"request_id":"req-t-1","status":"maybe"}
         -> 3 note BadAnswer { request_id: RequestId("req-t-1"), problem: "the message has a bad field: result: unknown variant `maybe`, expected `ok` or `error`" }
         -> 3 call 1 ERR_INVALID_RESPONSE unknown retryable retry "Unity's answer could not be understood (is the plugin of another version?), so it is unknown whether the call ran; it is safe to call again."
-        -> 3 unity 1 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 3 unity 1 execute req-t-2 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         4 console 1 req-t-1
         -> 4 note AnswerDropped { request_id: RequestId("req-t-1") }
         5 console 1 req-t-2
-        -> 5 call 2 ok {"count":0,"entries":[],"truncated":false}
+        -> 5 call 2 ok {"count":0,"truncated":false,"entries":[]}
     "#,
     );
 }
@@ -84,17 +84,17 @@ fn an_answer_of_the_wrong_type_ends_the_call() {
         r#"
         0 ready 1
         1 call 1 read_console
-        -> 1 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 1 unity 1 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         2 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
         -> 2 note BadAnswer { request_id: RequestId("req-t-1"), problem: "submit_job_result does not answer read_console" }
         -> 2 call 1 ERR_INVALID_RESPONSE unknown retryable retry
         3 call 2 read_console
-        -> 3 unity 1 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 3 unity 1 execute req-t-2 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         4 unity 1 job_status {"request_id":"req-t-2","job_id":"u1","state":"running"}
         -> 4 note BadAnswer { request_id: RequestId("req-t-2"), problem: "job_status does not answer read_console" }
         -> 4 call 2 ERR_INVALID_RESPONSE unknown retryable retry
         5 call 3 read_console
-        -> 5 unity 1 execute req-t-3 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 5 unity 1 execute req-t-3 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         6 unity 1 cancel_result {"request_id":"req-t-3","status":"cancelled"}
         -> 6 note BadAnswer { request_id: RequestId("req-t-3"), problem: "cancel_result does not answer read_console" }
         -> 6 call 3 ERR_INVALID_RESPONSE unknown retryable retry
@@ -108,19 +108,19 @@ fn an_answer_that_is_not_what_the_tool_gives_is_nonsense() {
         r#"
         0 ready 1
         1 call 1 read_console
-        -> 1 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 1 unity 1 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         2 unity 1 result {"request_id":"req-t-1","status":"ok","result":{"entries":[{"type":"shout"}],"count":1,"truncated":false}}
         -> 2 note BadAnswer { request_id: RequestId("req-t-1"), problem: "entries [0] type must be one of log, warning, error, assert, exception" }
         -> 2 call 1 ERR_INVALID_RESPONSE unknown retryable retry
         3 call 2 read_console
-        -> 3 unity 1 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 3 unity 1 execute req-t-2 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         4 unity 1 result {"request_id":"req-t-2","status":"ok","result":{}}
         -> 4 note BadAnswer { request_id: RequestId("req-t-2"), problem: "entries is missing" }
         -> 4 call 2 ERR_INVALID_RESPONSE unknown retryable retry
         5 call 3 read_console
-        -> 5 unity 1 execute req-t-3 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 5 unity 1 execute req-t-3 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         6 unity 1 result {"request_id":"req-t-3","status":"ok","result":{"entries":[{"type":"log","message":"hi","stack_trace":null,"new":1}],"count":1,"truncated":false}}
-        -> 6 call 3 ok {"count":1,"entries":[{"message":"hi","stack_trace":"","type":"log"}],"truncated":false}
+        -> 6 call 3 ok {"count":1,"truncated":false,"entries":[{"type":"log","message":"hi"}]}
     "#,
     );
 }
@@ -133,9 +133,9 @@ fn answers_nobody_waits_for_are_dropped_and_the_first_counts() {
         1 console 1 req-t-1
         -> 1 note AnswerDropped { request_id: RequestId("req-t-1") }
         2 call 1 read_console
-        -> 2 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 2 unity 1 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         3 console 1 req-t-1
-        -> 3 call 1 ok {"count":0,"entries":[],"truncated":false}
+        -> 3 call 1 ok {"count":0,"truncated":false,"entries":[]}
         4 unity 1 result {"request_id":"req-t-1","status":"error","error":{"code":"X","message":"late"}}
         -> 4 note AnswerDropped { request_id: RequestId("req-t-1") }
         5 unity 1 error {"request_id":"req-t-7","error":{"code":"X","message":"who"}}
@@ -155,15 +155,15 @@ fn a_frame_over_the_limit_ends_the_call_in_flight_and_the_session() {
         show messages
         0 ready 1
         1 call 1 read_console
-        -> 1 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 1 unity 1 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         2 call 2 read_console
         3 toolarge 1
         -> 3 call 1 ERR_INVALID_RESPONSE unknown retryable fix_the_call "Unity's answer was larger than 1048576 bytes and was dropped, so it is unknown how the call ended; ask for less, for example for fewer entries or no stack traces."
         -> 3 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         4 ready 2
-        -> 4 unity 2 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 4 unity 2 execute req-t-2 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         5 console 2 req-t-2
-        -> 5 call 2 ok {"count":0,"entries":[],"truncated":false}
+        -> 5 call 2 ok {"count":0,"truncated":false,"entries":[]}
     "#,
     );
 }
@@ -319,7 +319,7 @@ fn nothing_a_closed_or_contending_socket_says_counts() {
         show heartbeat
         0 ready 1
         1 call 1 read_console
-        -> 1 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 1 unity 1 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         2 ready 2
         -> 2 note SessionContested { incumbent: ConnectionId(1), newcomer: ConnectionId(2) }
         -> 2 unity 1 ping
@@ -331,7 +331,7 @@ fn nothing_a_closed_or_contending_socket_says_counts() {
         5 console 2 req-t-1
         -> 5 note FrameIgnored { on: ConnectionId(2) }
         6 console 1 req-t-1
-        -> 6 call 1 ok {"count":0,"entries":[],"truncated":false}
+        -> 6 call 1 ok {"count":0,"truncated":false,"entries":[]}
     "#,
     );
 }
@@ -342,7 +342,7 @@ fn the_tenth_bad_frame_may_be_the_broken_answer_of_the_call_in_flight() {
         r#"
         0 ready 1
         1 call 1 read_console
-        -> 1 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 1 unity 1 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         2 raw 1 a
         -> 2 note BadFrame { on: ConnectionId(1), problem: "the frame is not JSON: expected value at line 1 column 1" }
         -> 2 unity 1 error ERR_INVALID_REQUEST: the frame is not JSON: expected value at line 1 column 1
@@ -385,7 +385,7 @@ fn a_wrong_word_about_retrying_does_not_spoil_an_error() {
         r#"
         0 ready 1
         1 call 1 read_console
-        -> 1 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 1 unity 1 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         2 unity 1 error {"request_id":"req-t-1","error":{"code":"ERR_INVALID_PARAMS","message":"m","retryable":"yes"}}
         -> 2 call 1 ERR_INVALID_PARAMS not_executed final fix_the_call unity=ERR_INVALID_PARAMS
     "#,

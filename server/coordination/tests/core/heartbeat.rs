@@ -43,7 +43,7 @@ fn an_unanswered_ping_ends_the_session_at_the_timeout() {
         0 ready 1
         -> 3000 unity 1 ping
         7500 unity 1 pong {}
-        -> 7500 note SessionEnded { on: ConnectionId(1), why: NoPong }
+        -> 7500 note SessionEnded { on: ConnectionId(1), why: NoPong { silent: 4.5s } }
         -> 7500 unity 1 close 1008 no pong in time
         -> 7500 note FrameIgnored { on: ConnectionId(1) }
         7600 call 1 get_editor_state
@@ -74,7 +74,7 @@ fn a_compiling_editor_that_is_silent_for_longer_has_lost_its_session() {
         show heartbeat
         0 reloading 1
         -> 3000 unity 1 ping
-        -> 63000 note SessionEnded { on: ConnectionId(1), why: NoPong }
+        -> 63000 note SessionEnded { on: ConnectionId(1), why: NoPong { silent: 60s } }
         -> 63000 unity 1 close 1008 no pong in time
         63001 call 1 get_editor_state
         -> 63001 call 1 ok server=WaitingEditor editor=None connected=false seq=None waiting=Some(Disconnected) queue=0 running=None plugin=None
@@ -110,7 +110,7 @@ fn an_editor_that_starts_to_compile_gets_the_grace_for_a_ping_that_is_on_its_way
         -> 6000 unity 1 ping
         60000 call 1 get_editor_state
         -> 60000 call 1 ok server=Ready editor=Some(Compiling) connected=true seq=Some(1) waiting=Some(Compiling) queue=0 running=None plugin=Some("1.0.0")
-        -> 66000 note SessionEnded { on: ConnectionId(1), why: NoPong }
+        -> 66000 note SessionEnded { on: ConnectionId(1), why: NoPong { silent: 60s } }
         -> 66000 unity 1 close 1008 no pong in time
         66001 wait
     "#,
@@ -124,10 +124,10 @@ fn any_valid_frame_answers_a_ping() {
         show heartbeat
         0 ready 1
         0 call 1 read_console
-        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         -> 3000 unity 1 ping
         3001 console 1 req-t-1
-        -> 3001 call 1 ok {"count":0,"entries":[],"truncated":false}
+        -> 3001 call 1 ok {"count":0,"truncated":false,"entries":[]}
         -> 6000 unity 1 ping
         9000 unity 1 error {"error":{"code":"X","message":"m"}}
         -> 9000 note PluginError { code: "X", message: "m" }
@@ -139,7 +139,7 @@ fn any_valid_frame_answers_a_ping() {
         15200 raw 1 nonsense
         -> 15200 note BadFrame { on: ConnectionId(1), problem: "the frame is not JSON: expected ident at line 1 column 2" }
         -> 15200 unity 1 error ERR_INVALID_REQUEST: the frame is not JSON: expected ident at line 1 column 2
-        -> 16600 note SessionEnded { on: ConnectionId(1), why: NoPong }
+        -> 16600 note SessionEnded { on: ConnectionId(1), why: NoPong { silent: 4.5s } }
         -> 16600 unity 1 close 1008 no pong in time
         19600 wait
     "#,

@@ -55,7 +55,7 @@ fn a_job_whose_last_question_is_not_answered_ends_in_timeout() {
         10 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
         -> 500 unity 1 get_job_status req-t-2 u1
         5499 call 2 get_editor_state
-        -> 5499 call 2 ok server=Ready editor=Some(Ready) connected=true seq=Some(0) waiting=None queue=0 running=Some("req-t-2 get_job_status 4999ms") plugin=Some("1.0.0")
+        -> 5499 call 2 ok server=Ready editor=Some(Ready) connected=true seq=Some(0) waiting=None queue=0 running=Some("req-t-2 get_job_status 4999ms") plugin=Some("1.0.0") job-t-1 run_tests Running since 0
         -> 5500 note QuestionUnanswered { request_id: RequestId("req-t-2") }
         -> 5500 note JobChanged { job: job-t-1, state: Timeout }
         -> 5500 unity 1 cancel req-t-4 u1
@@ -75,10 +75,10 @@ fn a_job_whose_last_question_finds_no_place_in_the_lane_ends_in_timeout() {
         -> 0 note JobChanged { job: job-t-1, state: Running }
         10 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
         20 call 2 read_console
-        -> 20 unity 1 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 20 unity 1 execute req-t-2 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         -> 5500 note JobChanged { job: job-t-1, state: Timeout }
         5501 console 1 req-t-2
-        -> 5501 call 2 ok {"count":0,"entries":[],"truncated":false}
+        -> 5501 call 2 ok {"count":0,"truncated":false,"entries":[]}
         -> 5501 unity 1 cancel req-t-3 u1
     "#,
     );
@@ -137,10 +137,10 @@ fn a_short_question_of_an_agent_is_not_the_last_question_of_a_job() {
         -> 0 note JobChanged { job: job-t-1, state: Running }
         10 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
         490 call 2 read_console
-        -> 490 unity 1 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 490 unity 1 execute req-t-2 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         495 call 3 get_job_status {"job_id":"job-t-1","timeout_ms":1}
         510 console 1 req-t-2
-        -> 510 call 2 ok {"count":0,"entries":[],"truncated":false}
+        -> 510 call 2 ok {"count":0,"truncated":false,"entries":[]}
         -> 510 unity 1 get_job_status req-t-3 u1
         -> 511 note QuestionUnanswered { request_id: RequestId("req-t-3") }
         -> 511 call 3 ERR_REQUEST_TIMEOUT unknown final inspect_then_retry
@@ -236,7 +236,7 @@ fn a_late_acceptance_under_such_a_name_is_not_kept_either() {
         -> 101 note LaneFreed { request_id: RequestId("req-t-1") }
         -> 101 note AnswerDropped { request_id: RequestId("req-t-1") }
         102 call 2 read_console
-        -> 102 unity 1 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 102 unity 1 execute req-t-2 read_console {"max_entries":50,"stack_traces":true} timeout=10000
     "#,
     );
 }

@@ -61,12 +61,12 @@ fn a_status_call_that_waits_returns_when_the_state_changes() {
         r#"
         0 ready 1
         0 call 1 read_console
-        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         1 call 2 run_tests
         -> 1 call 2 ok accepted job-t-1 Queued
         2 unity 1 editor_status {"state":"compiling","seq":1}
         3 console 1 req-t-1
-        -> 3 call 1 ok {"count":0,"entries":[],"truncated":false}
+        -> 3 call 1 ok {"count":0,"truncated":false,"entries":[]}
         4 call 3 get_job_status {"job_id":"job-t-1","wait_ms":60000}
         5 unity 1 editor_status {"state":"ready","seq":2}
         -> 5 unity 1 submit_job req-t-2 run_tests {"mode":"all"} timeout=300000
@@ -101,7 +101,7 @@ fn a_status_call_that_waits_returns_when_its_time_is_over() {
         -> 20 unity 1 get_job_status req-t-3 u1
         30 unity 1 job_status {"request_id":"req-t-3","job_id":"u1","state":"running","progress":{"done":1,"total":2}}
         119 call 3 get_editor_state
-        -> 119 call 3 ok server=Ready editor=Some(Ready) connected=true seq=Some(0) waiting=None queue=0 running=None plugin=Some("1.0.0")
+        -> 119 call 3 ok server=Ready editor=Some(Ready) connected=true seq=Some(0) waiting=None queue=0 running=None plugin=Some("1.0.0") job-t-1 run_tests Running since 0
         -> 120 call 2 ok job-t-1 Running 1/2
         121 wait
     "#,
@@ -119,10 +119,10 @@ fn a_status_call_whose_wait_passed_in_the_line_is_answered_afresh() {
         -> 0 note JobChanged { job: job-t-1, state: Running }
         10 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
         20 call 2 read_console
-        -> 20 unity 1 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 20 unity 1 execute req-t-2 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         30 call 3 get_job_status {"job_id":"job-t-1","wait_ms":100}
         500 console 1 req-t-2
-        -> 500 call 2 ok {"count":0,"entries":[],"truncated":false}
+        -> 500 call 2 ok {"count":0,"truncated":false,"entries":[]}
         -> 500 unity 1 get_job_status req-t-3 u1
     "#,
     );
@@ -197,12 +197,12 @@ fn a_status_call_that_waits_hears_of_a_change_that_came_while_it_was_in_line() {
         r#"
         0 ready 1
         0 call 1 read_console
-        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         1 call 2 run_tests
         -> 1 call 2 ok accepted job-t-1 Queued
         2 call 3 get_job_status {"job_id":"job-t-1","wait_ms":60000}
         5 console 1 req-t-1
-        -> 5 call 1 ok {"count":0,"entries":[],"truncated":false}
+        -> 5 call 1 ok {"count":0,"truncated":false,"entries":[]}
         -> 5 unity 1 submit_job req-t-2 run_tests {"mode":"all"} timeout=300000
         -> 5 note JobChanged { job: job-t-1, state: Running }
         6 unity 1 submit_job_result {"request_id":"req-t-2","status":"accepted","job_id":"u1"}
@@ -218,13 +218,13 @@ fn a_run_that_waits_is_told_when_its_queued_job_fails() {
         limit compile_grace 3000
         0 ready 1
         0 call 1 read_console
-        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         1 call 2 run_tests {"wait_ms":60000}
         2 unity 1 editor_status {"state":"compiling","seq":1}
         3 console 1 req-t-1
-        -> 3 call 1 ok {"count":0,"entries":[],"truncated":false}
+        -> 3 call 1 ok {"count":0,"truncated":false,"entries":[]}
         -> 3002 note JobChanged { job: job-t-1, state: Failed }
-        -> 3002 call 2 ok job-t-1 Failed error=(ERR_COMPILE_TIMEOUT not_executed retryable wait_for_editor)
+        -> 3002 call 2 ok job-t-1 Failed error=(ERR_COMPILE_TIMEOUT not_executed retryable wait_for_editor waiting=compiling)
         3003 wait
     "#,
     );
@@ -237,12 +237,12 @@ fn one_that_does_not_wait_is_told_what_unity_says_now_though_the_job_changed_whi
         r#"
         0 ready 1
         0 call 1 read_console
-        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         0 call 2 run_tests
         -> 0 call 2 ok accepted job-t-1 Queued
         0 call 3 get_job_status {"job_id":"job-t-1"}
         0 console 1 req-t-1
-        -> 0 call 1 ok {"count":0,"entries":[],"truncated":false}
+        -> 0 call 1 ok {"count":0,"truncated":false,"entries":[]}
         -> 0 unity 1 submit_job req-t-2 run_tests {"mode":"all"} timeout=300000
         -> 0 note JobChanged { job: job-t-1, state: Running }
         0 unity 1 submit_job_result {"request_id":"req-t-2","status":"accepted","job_id":"u1"}

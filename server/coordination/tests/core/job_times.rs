@@ -45,7 +45,7 @@ fn told(effects: &[Effect]) -> (u64, u64) {
         | Effect::Note(_)
         | Effect::Stopped => None,
     });
-    let JobTimes { issued, changed } = times.unwrap();
+    let JobTimes { issued, changed, .. } = times.unwrap();
     let millis = |at: Timestamp| u64::try_from(at.since_start().as_millis()).unwrap();
     (millis(issued), millis(changed))
 }

@@ -8,18 +8,18 @@ fn a_job_is_accepted_at_once_and_submitted_in_its_turn() {
         r#"
         0 ready 1
         1 call 1 read_console
-        -> 1 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 1 unity 1 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         2 call 2 run_tests {"mode":"edit","filter":"Jump","timeout_ms":60000,"client_request_id":"a.b:c-d_1"}
         -> 2 call 2 ok accepted job-t-1 Queued
         3 call 3 read_console
         4 console 1 req-t-1
-        -> 4 call 1 ok {"count":0,"entries":[],"truncated":false}
-        -> 4 unity 1 submit_job req-t-2 run_tests {"filter":"Jump","mode":"edit"} timeout=60000 client=a.b:c-d_1
+        -> 4 call 1 ok {"count":0,"truncated":false,"entries":[]}
+        -> 4 unity 1 submit_job req-t-2 run_tests {"mode":"edit","filter":"Jump"} timeout=60000 client=a.b:c-d_1
         -> 4 note JobChanged { job: job-t-1, state: Running }
         5 unity 1 submit_job_result {"request_id":"req-t-2","status":"accepted","job_id":"u1"}
-        -> 5 unity 1 execute req-t-3 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 5 unity 1 execute req-t-3 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         6 console 1 req-t-3
-        -> 6 call 3 ok {"count":0,"entries":[],"truncated":false}
+        -> 6 call 3 ok {"count":0,"truncated":false,"entries":[]}
     "#,
     );
 }
@@ -33,7 +33,7 @@ fn no_job_is_issued_while_the_editor_is_not_ready() {
         2 call 2 get_job_status {"job_id":"job-t-1"}
         -> 2 call 2 ERR_JOB_NOT_FOUND not_executed final fix_the_call
         60001 call 3 get_job_status {"job_id":"job-t-1"}
-        -> 60001 call 1 ERR_COMPILE_TIMEOUT not_executed retryable wait_for_editor
+        -> 60001 call 1 ERR_COMPILE_TIMEOUT not_executed retryable wait_for_editor waiting=compiling
         -> 60001 call 3 ERR_JOB_NOT_FOUND not_executed final fix_the_call
         60002 unity 1 editor_status {"state":"ready","seq":1}
         60003 call 4 run_tests
@@ -129,7 +129,7 @@ fn a_submission_that_is_not_answered_fails_and_its_late_acceptance_is_cancelled(
         -> 30000 unity 1 cancel req-t-3 u1
         30001 call 3 get_job_status {"job_id":"job-t-1"}
         30002 unity 1 cancel_result {"request_id":"req-t-3","status":"cancelled"}
-        -> 30002 unity 1 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 30002 unity 1 execute req-t-2 read_console {"max_entries":50,"stack_traces":true} timeout=10000
     "#,
     );
 }
@@ -190,9 +190,9 @@ fn a_running_job_is_asked_about_every_interval_and_ends_as_unity_says() {
         -> 2040 unity 1 get_job_status req-t-4 u1
         2041 unity 1 job_status {"request_id":"req-t-4","job_id":"u1","state":"failed","progress":{"done":2,"total":2},"result":{"summary":{"total":2,"passed":1,"failed":1,"skipped":0,"duration_ms":7},"failed_tests":[{"name":"A","message":"no","stack_trace":""}]}}
         -> 2041 note JobChanged { job: job-t-1, state: Failed }
-        -> 2041 call 2 ok job-t-1 Failed 2/2 result={"failed_tests":[{"message":"no","name":"A","stack_trace":""}],"summary":{"duration_ms":7,"failed":1,"passed":1,"skipped":0,"total":2}}
+        -> 2041 call 2 ok job-t-1 Failed 2/2 result={"summary":{"total":2,"passed":1,"failed":1,"skipped":0,"duration_ms":7},"failed_tests":[{"name":"A","message":"no"}]}
         9000 call 3 get_job_status {"job_id":"job-t-1"}
-        -> 9000 call 3 ok job-t-1 Failed 2/2 result={"failed_tests":[{"message":"no","name":"A","stack_trace":""}],"summary":{"duration_ms":7,"failed":1,"passed":1,"skipped":0,"total":2}}
+        -> 9000 call 3 ok job-t-1 Failed 2/2 result={"summary":{"total":2,"passed":1,"failed":1,"skipped":0,"duration_ms":7},"failed_tests":[{"name":"A","message":"no"}]}
     "#,
     );
 }
@@ -272,7 +272,7 @@ fn only_the_last_finished_jobs_are_kept() {
         limit jobs_kept_max 1
         0 ready 1
         0 call 1 read_console
-        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         1 call 2 run_tests
         -> 1 call 2 ok accepted job-t-1 Queued
         2 call 3 run_tests
@@ -286,7 +286,7 @@ fn only_the_last_finished_jobs_are_kept() {
         -> 4 note JobChanged { job: job-t-1, state: Cancelled }
         -> 4 call 6 ok job-t-1 Cancelled
         5 console 1 req-t-1
-        -> 5 call 1 ok {"count":0,"entries":[],"truncated":false}
+        -> 5 call 1 ok {"count":0,"truncated":false,"entries":[]}
         -> 5 unity 1 submit_job req-t-4 run_tests {"mode":"all"} timeout=300000
         -> 5 note JobChanged { job: job-t-3, state: Running }
         6 call 7 get_job_status {"job_id":"job-t-2"}
@@ -390,4 +390,46 @@ fn so_many_given_up_submissions_are_remembered_and_the_oldest_is_forgotten() {
         402 wait
     "#,
     );
+}
+
+/// A job that ends with this state and these counts.
+fn ended(state: &str, counts: &str, filter: &str) -> String {
+    let script = format!(
+        r#"
+        show messages
+        0 ready 1
+        0 call 1 run_tests {{"wait_ms":60000{filter}}}
+        10 unity 1 submit_job_result {{"request_id":"req-t-1","status":"accepted","job_id":"u1"}}
+        1100 unity 1 job_status {{"request_id":"req-t-2","job_id":"u1","state":"{state}","result":{{"summary":{{{counts},"duration_ms":1}},"failed_tests":[]}}}}
+    "#
+    );
+    let lines: Vec<&str> = script.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let trace = super::check::trace(&lines.join("\n"));
+    trace.lines().last().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn a_run_without_a_test_has_failed_whatever_unity_says() {
+    let none = r#""total":0,"passed":0,"failed":0,"skipped":0"#;
+    let skipped = r#""total":2,"passed":0,"failed":0,"skipped":2"#;
+    for (counts, filter, why) in [
+        (none, r#","filter":"Plaier""#, r#"No test matches the filter "Plaier", so no test ran"#),
+        (none, "", "The project has no tests of this mode, so no test ran"),
+        (skipped, "", "Every test was skipped, so no test ran"),
+        (
+            skipped,
+            r#","filter":"A""#,
+            r#"Every test that matches the filter "A" was skipped, so no test ran"#,
+        ),
+    ] {
+        for state in ["succeeded", "failed"] {
+            let told = ended(state, counts, filter);
+            assert!(told.contains("job-t-1 Failed"), "{told}");
+            assert!(told.contains("ERR_UNITY_EXECUTION completed_error"), "{told}");
+            assert!(told.contains(why), "{why} in {told}");
+        }
+    }
+    let one = r#""total":2,"passed":1,"failed":0,"skipped":1"#;
+    let told = ended("succeeded", one, "");
+    assert!(told.contains("job-t-1 Succeeded") && !told.contains("ERR_"), "{told}");
 }

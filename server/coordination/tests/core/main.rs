@@ -7,6 +7,7 @@
     reason = "a test may fail loudly anywhere, in its helpers too"
 )]
 
+mod audit;
 mod cancels;
 mod catalogue;
 mod check;

@@ -13,14 +13,14 @@ fn a_waiting_call_hears_why_it_waits_and_its_place() {
         600 compiling 1
         -> 1500 call 2 progress WaitingEditorReady Some(Compiling) Some(1) 1500 None
         1600 unity 1 editor_status {"state":"ready","seq":1}
-        -> 1600 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 1600 unity 1 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         -> 2500 call 2 progress Queued None Some(0) 2500 None
         2600 console 1 req-t-1
-        -> 2600 call 1 ok {"count":0,"entries":[],"truncated":false}
-        -> 2600 unity 1 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 2600 call 1 ok {"count":0,"truncated":false,"entries":[]}
+        -> 2600 unity 1 execute req-t-2 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         -> 3500 call 2 progress Running None None 3500 None
         3600 console 1 req-t-2
-        -> 3600 call 2 ok {"count":0,"entries":[],"truncated":false}
+        -> 3600 call 2 ok {"count":0,"truncated":false,"entries":[]}
         9000 wait
     "#,
     );
@@ -68,11 +68,11 @@ fn a_queued_control_call_hears_that_it_is_queued() {
         r#"
         0 ready 1
         0 call 1 read_console
-        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         0 call 2+ get_job_status {"job_id":"job-t-1"}
         -> 500 call 2 progress Queued None Some(0) 500 None
         600 console 1 req-t-1
-        -> 600 call 1 ok {"count":0,"entries":[],"truncated":false}
+        -> 600 call 1 ok {"count":0,"truncated":false,"entries":[]}
         -> 600 call 2 ERR_JOB_NOT_FOUND not_executed final fix_the_call
     "#,
     );

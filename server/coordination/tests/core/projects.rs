@@ -12,10 +12,10 @@ fn a_waiting_call_does_not_move_to_another_project() {
         2 call 1 read_console
         3 call 2 run_tests {"wait_ms":5000}
         4 ready 2 {"editor_instance_id":"b","project_path":"/b"}
-        -> 4 call 1 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor
-        -> 4 call 2 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor
+        -> 4 call 1 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor waiting=disconnected
+        -> 4 call 2 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor waiting=disconnected
         5 call 3 read_console
-        -> 5 unity 2 execute req-t-3 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 5 unity 2 execute req-t-3 read_console {"max_entries":50,"stack_traces":true} timeout=10000
     "#,
     );
 }
@@ -26,7 +26,7 @@ fn a_job_that_waits_does_not_move_to_another_project() {
         r#"
         0 ready 1 {"editor_instance_id":"a","project_path":"/a"}
         1 call 1 read_console
-        -> 1 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 1 unity 1 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         2 call 2 run_tests
         -> 2 call 2 ok accepted job-t-1 Queued
         3 close 1
@@ -35,7 +35,7 @@ fn a_job_that_waits_does_not_move_to_another_project() {
         -> 4 call 1 ERR_UNITY_DISCONNECTED unknown retryable retry
         -> 4 note JobChanged { job: job-t-1, state: Failed }
         5 call 3 get_job_status {"job_id":"job-t-1"}
-        -> 5 call 3 ok job-t-1 Failed error=(ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor)
+        -> 5 call 3 ok job-t-1 Failed error=(ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor waiting=disconnected)
     "#,
     );
 }
@@ -49,7 +49,7 @@ fn a_waiting_call_goes_on_waiting_for_an_editor_that_was_restarted() {
         -> 1 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         2 call 1 read_console
         3 ready 2 {"editor_instance_id":"b","project_path":"/a/"}
-        -> 3 unity 2 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 3 unity 2 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
     "#,
     );
 }
@@ -63,7 +63,7 @@ fn without_a_project_another_editor_does_not_get_the_waiting_calls() {
         -> 1 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         2 call 1 read_console
         3 ready 2 {"editor_instance_id":"b"}
-        -> 3 call 1 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor
+        -> 3 call 1 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor waiting=disconnected
     "#,
     );
 }
@@ -110,7 +110,7 @@ fn the_place_stays_reserved_while_the_editor_reloads() {
         -> 2 unity 2 close 1008 no session
         3 call 1 read_console
         4 ready 3 {"editor_instance_id":"a","project_path":"/a"}
-        -> 4 unity 3 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 4 unity 3 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         5 call 2 get_editor_state
         -> 5 call 2 ok server=Ready editor=Some(Ready) connected=true seq=Some(0) waiting=None queue=0 running=Some("req-t-1 read_console 1ms") plugin=Some("1.0.0") ProjectReport { path: Some("/a"), name: None, unity_version: None } RefusedReport { reason: "already_active", project_path: "/b", ago: 3ms }
         -> 10004 call 1 ERR_REQUEST_TIMEOUT unknown retryable retry

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use coordination::{
     Answer, Boot, CallId, CallState, CancelAnswer, CancelView, ConnectionId, EditorReport, Effect,
-    Event, ExecutionCoordinator, JobReport, Limits, ProgressReport, ProjectReport, RawCall, Reason,
-    RefusedReport, Running, SETTINGS, ServerState, Timestamp, rendering, validate,
+    Event, ExecutionCoordinator, JobReport, JobSummary, Limits, ProgressReport, ProjectReport,
+    RawCall, Reason, RefusedReport, Running, SETTINGS, ServerState, Timestamp, rendering, validate,
 };
 use protocol::codec::decode;
 use protocol::{EditorState, ErrorBody, JobState, Map, Progress, RequestId, json};
@@ -71,7 +71,7 @@ fn the_states_have_the_names_of_the_wire() {
     let reasons =
         [Reason::Disconnected, Reason::Compiling, Reason::Reloading, Reason::Unresponsive];
     let names = ["disconnected", "compiling", "reloading", "unresponsive"];
-    assert_eq!(reasons.map(rendering::reason), names);
+    assert_eq!(reasons.map(Reason::text), names);
 }
 
 #[test]
@@ -101,8 +101,15 @@ fn an_editor_report_shows_the_request_that_runs() {
             project_path: "/work/other".to_owned(),
             ago: Duration::from_millis(90_000),
         }),
+        jobs: vec![JobSummary {
+            job: job_of(run_tests(true)),
+            tool_name: "run_tests",
+            state: JobState::Running,
+            submitted: Timestamp::from_millis(40),
+            age: Duration::from_millis(1_200),
+        }],
     };
-    let shown = rendering::answer(Answer::EditorState(Box::new(report)));
+    let shown = rendering::answer(Answer::EditorState(Box::new(report)), &clock);
     assert_eq!(
         shown,
         json!({
@@ -126,8 +133,24 @@ fn an_editor_report_shows_the_request_that_runs() {
                 "project_path": "/work/other",
                 "ms_ago": 90_000,
             },
+            "jobs": [{
+                "job_id": "job-s1-1",
+                "tool_name": "run_tests",
+                "state": "running",
+                "submitted_at": "40 ms",
+                "age_ms": 1_200,
+            }],
         })
     );
+}
+
+fn clock(at: Timestamp) -> String {
+    format!("{} ms", at.since_start().as_millis())
+}
+
+fn job_of(outcome: coordination::Outcome) -> coordination::JobId {
+    let Ok(Answer::JobAccepted { job, .. }) = outcome else { panic!() };
+    job
 }
 
 /// What the core answers to a `run_tests`, with a ready Editor or with none.
@@ -157,15 +180,18 @@ fn run_tests(has_editor: bool) -> coordination::Outcome {
 #[test]
 fn a_job_and_its_cancel_are_shown() {
     let Ok(Answer::JobAccepted { job, state, times }) = run_tests(true) else { panic!() };
-    let accepted = rendering::answer(Answer::JobAccepted { job, state, times });
-    assert_eq!(accepted, json!({ "job_id": "job-s1-1", "state": "queued" }));
+    let accepted = rendering::answer(Answer::JobAccepted { job, state, times }, &clock);
+    assert_eq!(
+        accepted,
+        json!({ "job_id": "job-s1-1", "state": "queued", "submitted_at": "0 ms" })
+    );
 
     for (status, name) in [
         (CancelAnswer::Cancelled, "cancelled"),
         (CancelAnswer::CancelRequested, "cancel_requested"),
         (CancelAnswer::Rejected, "rejected"),
     ] {
-        let shown = rendering::answer(Answer::Cancel { job, status });
+        let shown = rendering::answer(Answer::Cancel { job, status }, &clock);
         assert_eq!(shown, json!({ "job_id": "job-s1-1", "status": name }));
     }
 
@@ -183,6 +209,7 @@ fn a_job_and_its_cancel_are_shown() {
     assert_eq!(shown_failure["retryable"], failure.retryable);
     assert_eq!(shown_failure["details"]["execution_guarantee"], failure.guarantee.text());
     assert_eq!(shown_failure["details"]["recovery_action"], failure.recovery.text());
+    assert_eq!(shown_failure["details"]["waiting_reason"], "disconnected");
     assert_eq!(shown_failure["details"]["overdue_request_id"], "req-s1-9");
     assert_eq!(shown_failure["details"]["unity"]["message"], "no");
 
@@ -191,21 +218,18 @@ fn a_job_and_its_cancel_are_shown() {
         let error = Some(failure.clone());
         let state = JobState::Failed;
         let report = JobReport { job, state, times, progress, result, error, cancel };
-        rendering::answer(Answer::Job(Box::new(report)))
+        rendering::answer(Answer::Job(Box::new(report)), &clock)
     };
-    let plain = json!({
-        "job_id": "job-s1-1",
-        "state": "failed",
-        "progress": null,
-        "result": { "passed": 3 },
-        "error": shown_failure,
-    });
-    assert_eq!(report(None), plain);
-    let requested = rendering::with(plain.clone(), "cancel", json!("requested"));
-    assert_eq!(report(Some(CancelView::Requested)), requested);
-    let rejected = rendering::with(plain, "cancel", json!("rejected"));
-    let rejected = rendering::with(rejected, "cancel_error", shown_failure.clone());
-    assert_eq!(report(Some(CancelView::Rejected(failure.clone()))), rejected);
+    // As text: the verdict comes before the long result, and nothing is empty.
+    let text = |cancel: &str| {
+        format!(
+            r#"{{"state":"failed","job_id":"job-s1-1","error":{shown_failure}{cancel},"submitted_at":"0 ms","result":{{"passed":3}}}}"#
+        )
+    };
+    assert_eq!(report(None).to_string(), text(""));
+    assert_eq!(report(Some(CancelView::Requested)).to_string(), text(r#","cancel":"requested""#));
+    let rejected = format!(r#","cancel":"rejected","cancel_error":{shown_failure}"#);
+    assert_eq!(report(Some(CancelView::Rejected(failure.clone()))).to_string(), text(&rejected));
 }
 
 #[test]

@@ -24,7 +24,7 @@ fn a_plugin_of_another_version_is_noted_and_never_refused() {
         0 ready 1 {"plugin_version":"0.9"}
         -> 0 note VersionsDiffer { plugin: "0.9", server: "1.0.0" }
         1 call 1 read_console
-        -> 1 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 1 unity 1 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
     "#,
     );
 }
@@ -130,10 +130,10 @@ fn the_same_editor_with_a_larger_attempt_replaces_its_old_socket_at_once() {
         -> 5 note SessionEnded { on: ConnectionId(1), why: Replaced }
         -> 5 unity 1 close 1000 replaced by a newer connection
         6 call 1 read_console
-        -> 6 unity 2 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 6 unity 2 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         7 close 1
         8 console 2 req-t-1
-        -> 8 call 1 ok {"count":0,"entries":[],"truncated":false}
+        -> 8 call 1 ok {"count":0,"truncated":false,"entries":[]}
     "#,
     );
 }
@@ -167,7 +167,7 @@ fn a_stale_socket_of_the_same_editor_is_refused() {
         -> 6 unity 3 error ERR_INVALID_REQUEST: another Unity websocket session is already active
         -> 6 unity 3 close 1008 no session
         7 call 1 read_console
-        -> 7 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 7 unity 1 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
     "#,
     );
 }
@@ -186,7 +186,7 @@ fn an_incumbent_that_answers_the_probe_keeps_its_place() {
         -> 599 unity 2 error ERR_INVALID_REQUEST: another Unity websocket session is already active
         -> 599 unity 2 close 1008 no session
         600 call 1 read_console
-        -> 600 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 600 unity 1 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
     "#,
     );
 }
@@ -212,7 +212,7 @@ fn an_incumbent_that_misses_the_probe_is_closed_and_the_newcomer_adopted() {
         -> 600 unity 2 capability the catalogue
         -> 600 note FrameIgnored { on: ConnectionId(1) }
         601 call 1 read_console
-        -> 601 unity 2 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 601 unity 2 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
     "#,
     );
 }
@@ -319,7 +319,7 @@ fn a_tool_the_plugin_does_not_list_is_an_unknown_command_and_never_sent() {
         -> 5 call 3 ERR_UNKNOWN_COMMAND not_executed final fix_the_call "The Unity plugin does not offer run_tests, so the call did not run; ask the user to update the plugin, or use another tool."
         6 unity 1 submit_job_result {"request_id":"req-t-2","status":"accepted","job_id":"u1"}
         7 call 4 read_console
-        -> 7 unity 1 execute req-t-4 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 7 unity 1 execute req-t-4 read_console {"max_entries":50,"stack_traces":true} timeout=10000
     "#,
     );
 }
@@ -334,7 +334,7 @@ fn what_a_plugin_offered_is_forgotten_with_its_session() {
         -> 2 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         3 ready 2
         4 call 1 read_console
-        -> 4 unity 2 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 4 unity 2 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
     "#,
     );
 }
@@ -345,12 +345,12 @@ fn a_queued_job_whose_tool_is_withdrawn_fails_without_being_sent() {
         r#"
         0 ready 1
         1 call 1 read_console
-        -> 1 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 1 unity 1 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         2 call 2 run_tests
         -> 2 call 2 ok accepted job-t-1 Queued
         3 unity 1 capability {"tools":[{"name":"read_console"}]}
         4 console 1 req-t-1
-        -> 4 call 1 ok {"count":0,"entries":[],"truncated":false}
+        -> 4 call 1 ok {"count":0,"truncated":false,"entries":[]}
         -> 4 note JobChanged { job: job-t-1, state: Failed }
         5 call 3 get_job_status {"job_id":"job-t-1"}
         -> 5 call 3 ok job-t-1 Failed error=(ERR_UNKNOWN_COMMAND not_executed final fix_the_call)

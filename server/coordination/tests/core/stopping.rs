@@ -10,14 +10,14 @@ fn everybody_gets_the_answer_that_is_true_and_every_socket_is_closed() {
         0 bound
         1 ready 1
         2 call 1 read_console
-        -> 2 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 2 unity 1 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         3 call 2 read_console
         4 call 3 cancel_job {"job_id":"job-t-1"}
         -> 4 call 3 ERR_JOB_NOT_FOUND not_executed final fix_the_call "There is no such job; use a job_id that this server gave since it started, or start the job again."
         5 open 2
         6 stop
         -> 6 call 1 ERR_UNITY_DISCONNECTED unknown retryable retry "The server stopped while Unity had the call, so it is unknown whether the call ran; it is safe to call again."
-        -> 6 call 2 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor "The server is stopping, so the call did not run; call again when the server is back."
+        -> 6 call 2 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor waiting=busy "The server is stopping, so the call did not run; call again when the server is back."
         -> 6 unity 1 close 1001 the server is stopping
         -> 6 unity 2 close 1001 the server is stopping
         7 call 4 read_console
@@ -49,8 +49,8 @@ fn callers_of_jobs_are_answered_too() {
         4 call 3 get_job_status {"job_id":"job-t-1"}
         5 stop
         -> 5 call 1 ERR_UNITY_DISCONNECTED unknown final inspect_then_retry
-        -> 5 call 2 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor
-        -> 5 call 3 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor
+        -> 5 call 2 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor waiting=busy
+        -> 5 call 3 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor waiting=busy
         -> 5 unity 1 close 1001 the server is stopping
         6 stop
     "#,
@@ -65,8 +65,8 @@ fn waiting_calls_have_not_been_executed() {
         1 call 1 read_console
         2 call 2 run_tests
         3 stop
-        -> 3 call 1 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor
-        -> 3 call 2 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor
+        -> 3 call 1 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor waiting=compiling
+        -> 3 call 2 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor waiting=compiling
         -> 3 unity 1 close 1001 the server is stopping
     "#,
     );
@@ -108,11 +108,11 @@ fn a_run_whose_job_is_still_queued_has_not_been_executed() {
         r#"
         0 ready 1
         1 call 1 read_console
-        -> 1 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 1 unity 1 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         2 call 2 run_tests {"wait_ms":60000}
         3 stop
         -> 3 call 1 ERR_UNITY_DISCONNECTED unknown retryable retry
-        -> 3 call 2 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor
+        -> 3 call 2 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor waiting=busy
         -> 3 unity 1 close 1001 the server is stopping
     "#,
     );
@@ -125,7 +125,7 @@ fn a_newcomer_is_told_too_and_a_kept_lane_does_not_matter() {
         show heartbeat
         0 ready 1
         0 call 1 read_console {"timeout_ms":10}
-        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10
         -> 10 call 1 ERR_REQUEST_TIMEOUT unknown retryable retry
         20 ready 2
         -> 20 note SessionContested { incumbent: ConnectionId(1), newcomer: ConnectionId(2) }
@@ -143,7 +143,7 @@ fn a_queued_job_is_not_cancelled_any_more_on_a_stopping_server() {
         r#"
         0 ready 1
         0 call 1 read_console
-        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         1 call 2 run_tests
         -> 1 call 2 ok accepted job-t-1 Queued
         2 stop

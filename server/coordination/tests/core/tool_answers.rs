@@ -76,9 +76,53 @@ fn entries_of_another_type_or_trace_are_not_the_same() {
     traced["stack_trace"] = json!("at C.D ()");
     let given = plain(vec![entry("a"), error, traced]);
     assert_eq!(console(given.clone(), &json!({}))["count"], 3);
-    let without = console(given, &json!({ "stack_traces": false }));
-    assert_eq!(without["entries"][0]["stack_trace"], "");
+    let without = console(given, &json!({ "stack_traces": "none" }));
+    assert_eq!(without["entries"][0].get("stack_trace"), None);
     assert_eq!(without["count"], 3, "an error stands between two logs");
+}
+
+#[test]
+fn a_short_trace_is_the_first_three_lines() {
+    let mut traced = entry("a");
+    traced["stack_trace"] = json!("A.B ()\n\n C.D ()\nE.F ()\nG.H ()\n");
+    let shown = |traces: &str| {
+        let told = console(plain(vec![traced.clone()]), &json!({ "stack_traces": traces }));
+        told["entries"][0]["stack_trace"].clone()
+    };
+    assert_eq!(shown("short"), "A.B ()\n C.D ()\nE.F ()");
+    assert_eq!(shown("full"), traced["stack_trace"]);
+    assert_eq!(shown("none"), Json::Null);
+}
+
+#[test]
+fn what_the_agent_did_not_ask_for_is_not_told_whatever_the_plugin_sends() {
+    let of = |kind: &str, message: &str| json!({ "type": kind, "message": message });
+    let given = plain(vec![
+        of("log", "Boom 1"),
+        of("error", "boom 2"),
+        of("error", "quiet"),
+        of("log", "x"),
+    ]);
+    let told = |asked: Json| {
+        let told = console(given.clone(), &asked);
+        let shown: Vec<String> = messages(&told).into_iter().map(str::to_owned).collect();
+        (shown.join(","), told["count"].clone(), told["truncated"].clone())
+    };
+    let whole = |messages: &str, count: u64| (messages.to_owned(), json!(count), json!(false));
+    assert_eq!(told(json!({ "types": ["error"] })), whole("quiet,boom 2", 2));
+    assert_eq!(told(json!({ "contains": "BOOM" })), whole("boom 2,Boom 1", 2));
+    assert_eq!(told(json!({ "contains": "boom", "types": ["log"] })), whole("Boom 1", 1));
+    assert_eq!(told(json!({ "contains": "nothing" })), whole("", 0));
+}
+
+#[test]
+fn the_verdict_comes_before_long_lists() {
+    let told = console(numbered(&["a", "b"], 7), &json!({ "max_entries": 1 }));
+    let names: Vec<&String> = told.as_object().unwrap().keys().collect();
+    assert_eq!(names, ["count", "truncated", "more", "next", "cursor", "entries"]);
+    let run = test_run(run(2, vec![json!({ "name": "A", "message": "no" })]));
+    let names: Vec<&String> = run.as_object().unwrap().keys().collect();
+    assert_eq!(names, ["summary", "failed_tests_left_out", "failed_tests"]);
 }
 
 #[test]
@@ -254,7 +298,7 @@ fn a_test_run_lists_failures_alone_and_not_all_of_them() {
     let test = json!({ "name": "A", "message": "no" });
     let few = test_run(run(2, vec![test.clone(), test.clone()]));
     assert_eq!(few["failed_tests"].as_array().unwrap().len(), 2);
-    assert_eq!(few["failed_tests"][0]["stack_trace"], "");
+    assert_eq!(few["failed_tests"][0].get("stack_trace"), None);
     assert_eq!((few.get("failed_tests_left_out"), few.get("passed_tests")), (None, None));
     assert_eq!(few["summary"]["duration_ms"], 1.5);
     let many = test_run(run(80, vec![test.clone(); 80]));

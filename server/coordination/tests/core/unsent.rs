@@ -8,18 +8,18 @@ fn the_frame_that_was_not_sent_goes_back_to_its_place() {
         r#"
         0 ready 1
         0 call 1 read_console
-        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         1 call 2 read_console
         2 notsent 1
         -> 2 note SessionEnded { on: ConnectionId(1), why: NotWritable }
         -> 2 unity 1 close 1001 the socket does not take frames
         3 ready 2
-        -> 3 unity 2 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 3 unity 2 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         4 console 2 req-t-1
-        -> 4 call 1 ok {"count":0,"entries":[],"truncated":false}
-        -> 4 unity 2 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 4 call 1 ok {"count":0,"truncated":false,"entries":[]}
+        -> 4 unity 2 execute req-t-2 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         5 console 2 req-t-2
-        -> 5 call 2 ok {"count":0,"entries":[],"truncated":false}
+        -> 5 call 2 ok {"count":0,"truncated":false,"entries":[]}
     "#,
     );
 }
@@ -30,11 +30,11 @@ fn a_call_whose_frame_was_not_sent_and_finds_no_editor_has_not_been_executed() {
         r#"
         0 ready 1
         0 call 1 read_console
-        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         1 close 1
         -> 1 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
         2 notsent 1
-        -> 2501 call 1 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor
+        -> 2501 call 1 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor waiting=disconnected
         2502 wait
     "#,
     );
@@ -101,7 +101,7 @@ fn a_frame_that_comes_back_keeps_its_place_also_in_a_full_queue() {
         limit queue_max 1
         0 ready 1
         0 call 1 read_console
-        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         1 call 2 read_console
         2 notsent 1
         -> 2 note SessionEnded { on: ConnectionId(1), why: NotWritable }
@@ -109,10 +109,10 @@ fn a_frame_that_comes_back_keeps_its_place_also_in_a_full_queue() {
         3 call 3 read_console
         -> 3 call 3 ERR_QUEUE_FULL not_executed retryable retry
         4 ready 2
-        -> 4 unity 2 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 4 unity 2 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         5 console 2 req-t-1
-        -> 5 call 1 ok {"count":0,"entries":[],"truncated":false}
-        -> 5 unity 2 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 5 call 1 ok {"count":0,"truncated":false,"entries":[]}
+        -> 5 unity 2 execute req-t-2 read_console {"max_entries":50,"stack_traces":true} timeout=10000
     "#,
     );
 }
@@ -124,16 +124,16 @@ fn a_frame_that_comes_back_lets_a_waiting_newcomer_in() {
         show heartbeat
         0 ready 1
         0 call 1 read_console
-        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         1 ready 2
         -> 1 note SessionContested { incumbent: ConnectionId(1), newcomer: ConnectionId(2) }
         -> 1 unity 1 ping
         2 notsent 1
         -> 2 note SessionEnded { on: ConnectionId(1), why: NotWritable }
         -> 2 unity 1 close 1001 the socket does not take frames
-        -> 2 unity 2 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 2 unity 2 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         3 console 2 req-t-1
-        -> 3 call 1 ok {"count":0,"entries":[],"truncated":false}
+        -> 3 call 1 ok {"count":0,"truncated":false,"entries":[]}
     "#,
     );
 }
@@ -173,7 +173,7 @@ fn a_submission_that_was_not_sent_is_sent_in_its_turn_on_the_next_session() {
         -> 3 unity 2 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000
         -> 3 note JobChanged { job: job-t-1, state: Running }
         4 unity 2 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
-        -> 4 unity 2 execute req-t-2 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 4 unity 2 execute req-t-2 read_console {"max_entries":50,"stack_traces":true} timeout=10000
     "#,
     );
 }
@@ -280,7 +280,7 @@ fn a_request_behind_a_frame_that_was_not_sent_comes_back_before_a_newcomer_takes
         show heartbeat
         0 ready 1 {"editor_instance_id":"a"}
         0 call 1 read_console
-        -> 0 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 0 unity 1 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         1 ready 2 {"editor_instance_id":"b"}
         -> 1 note SessionContested { incumbent: ConnectionId(1), newcomer: ConnectionId(2) }
         -> 1 unity 1 ping
@@ -288,7 +288,7 @@ fn a_request_behind_a_frame_that_was_not_sent_comes_back_before_a_newcomer_takes
         2 notsent 1
         -> 2 note SessionEnded { on: ConnectionId(1), why: NotWritable }
         -> 2 unity 1 close 1001 the socket does not take frames
-        -> 2 call 1 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor
+        -> 2 call 1 ERR_EDITOR_NOT_READY not_executed retryable wait_for_editor waiting=busy
         3 console 2 req-t-1
         -> 3 note AnswerDropped { request_id: RequestId("req-t-1") }
     "#,

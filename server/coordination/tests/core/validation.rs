@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::check::check;
-use coordination::{Boot, RawCall, TOOLS, validate};
+use coordination::{Boot, RawCall, Request, TOOLS, validate};
 use protocol::Json;
 
 #[test]
@@ -12,13 +12,13 @@ fn defaults_are_filled_in_and_what_unity_does_not_need_stays_here() {
         r#"
         0 ready 1
         1 call 1 read_console
-        -> 1 unity 1 execute req-t-1 read_console {"max_entries":200,"stack_traces":true} timeout=10000
+        -> 1 unity 1 execute req-t-1 read_console {"max_entries":50,"stack_traces":true} timeout=10000
         2 console 1 req-t-1
-        -> 2 call 1 ok {"count":0,"entries":[],"truncated":false}
+        -> 2 call 1 ok {"count":0,"truncated":false,"entries":[]}
         3 call 2 read_console {"max_entries":2000,"types":["error","exception"],"contains":"x","stack_traces":false,"timeout_ms":30000,"client_request_id":"A.z_0:-"}
-        -> 3 unity 1 execute req-t-2 read_console {"contains":"x","max_entries":2000,"stack_traces":false,"types":["error","exception"]} timeout=30000 client=A.z_0:-
+        -> 3 unity 1 execute req-t-2 read_console {"max_entries":2000,"types":["error","exception"],"contains":"x","stack_traces":false} timeout=30000 client=A.z_0:-
         4 console 1 req-t-2
-        -> 4 call 2 ok {"count":0,"entries":[],"truncated":false}
+        -> 4 call 2 ok {"count":0,"truncated":false,"entries":[]}
         5 call 3 run_tests {"wait_ms":0}
         -> 5 call 3 ok accepted job-t-1 Queued
         -> 5 unity 1 submit_job req-t-3 run_tests {"mode":"all"} timeout=300000
@@ -31,17 +31,17 @@ fn defaults_are_filled_in_and_what_unity_does_not_need_stays_here() {
 fn a_call_whose_frame_would_be_too_large_is_refused_and_nothing_sent() {
     check(
         r#"
-        limit message_max_bytes 188
+        limit message_max_bytes 187
         show messages
         0 ready 1
         1 call 1 read_console {"contains":"01234567890123456"}
-        -> 1 unity 1 execute req-t-1 read_console {"contains":"01234567890123456","max_entries":200,"stack_traces":true} timeout=10000
+        -> 1 unity 1 execute req-t-1 read_console {"max_entries":50,"contains":"01234567890123456","stack_traces":true} timeout=10000
         2 console 1 req-t-1
-        -> 2 call 1 ok {"count":0,"entries":[],"truncated":false}
+        -> 2 call 1 ok {"count":0,"truncated":false,"entries":[]}
         3 call 2 read_console {"contains":"012345678901234567"}
-        -> 3 call 2 ERR_INVALID_PARAMS not_executed final fix_the_call "The call did not run because it has 189 bytes and the limit is 188; send shorter arguments."
+        -> 3 call 2 ERR_INVALID_PARAMS not_executed final fix_the_call "The call did not run because it has 188 bytes and the limit is 187; send shorter arguments."
         4 call 3 run_tests {"filter":"0123456789012345678901234567890123456789012345678901234567890123"}
-        -> 4 call 3 ERR_INVALID_PARAMS not_executed final fix_the_call "The call did not run because it has 209 bytes and the limit is 188; send shorter arguments."
+        -> 4 call 3 ERR_INVALID_PARAMS not_executed final fix_the_call "The call did not run because it has 209 bytes and the limit is 187; send shorter arguments."
         5 call 4 get_editor_state
         -> 5 call 4 ok server=Ready editor=Some(Ready) connected=true seq=Some(0) waiting=None queue=0 running=None plugin=Some("1.0.0")
     "#,
@@ -73,7 +73,7 @@ fn both_sides_of_every_limit() {
         ("read_console", id(128)),
         ("read_console", r#"{"max_entries":1}"#.to_owned()),
         ("read_console", r#"{"max_entries":2000}"#.to_owned()),
-        ("run_tests", r#"{"wait_ms":60000}"#.to_owned()),
+        ("run_tests", r#"{"wait_ms":300000}"#.to_owned()),
         ("get_job_status", r#"{"job_id":"x","wait_ms":0}"#.to_owned()),
     ];
     for (tool, arguments) in accepted {
@@ -90,8 +90,8 @@ fn both_sides_of_every_limit() {
         ("read_console", id(129), "ERR_INVALID_REQUEST"),
         ("read_console", r#"{"max_entries":0}"#.to_owned(), "ERR_INVALID_PARAMS"),
         ("read_console", r#"{"max_entries":2001}"#.to_owned(), "ERR_INVALID_PARAMS"),
-        ("run_tests", r#"{"wait_ms":60001}"#.to_owned(), "ERR_INVALID_PARAMS"),
-        ("get_job_status", r#"{"job_id":"x","wait_ms":60001}"#.to_owned(), "ERR_INVALID_PARAMS"),
+        ("run_tests", r#"{"wait_ms":300001}"#.to_owned(), "ERR_INVALID_PARAMS"),
+        ("get_job_status", r#"{"job_id":"x","wait_ms":300001}"#.to_owned(), "ERR_INVALID_PARAMS"),
     ];
     for (tool, arguments, code) in refused {
         let verdict = verdict(tool, &arguments);
@@ -131,7 +131,7 @@ fn what_is_wrong_is_said_by_name() {
         (
             "read_console",
             r#"{"stack_traces":"yes"}"#,
-            "ERR_INVALID_PARAMS read_console did not run: stack_traces must be true or false; fix the \
+            "ERR_INVALID_PARAMS read_console did not run: stack_traces must be one of none, short, full; fix the \
              argument and call again.",
         ),
         (
@@ -142,7 +142,7 @@ fn what_is_wrong_is_said_by_name() {
         ),
         (
             "read_console",
-            r#"{"timeout_ms":"1"}"#,
+            r#"{"timeout_ms":"1s"}"#,
             "ERR_INVALID_PARAMS read_console did not run: timeout_ms must be an integer from 1 to 30000; \
              fix the argument and call again.",
         ),
@@ -185,6 +185,67 @@ fn what_is_wrong_is_said_by_name() {
     for (tool, arguments, expected) in cases {
         assert_eq!(verdict(tool, arguments), expected, "{tool} {arguments}");
     }
+}
+
+/// The arguments that Unity gets, or what is wrong.
+fn for_unity(tool: &str, arguments: &str) -> String {
+    let arguments = serde_json::from_str(arguments).unwrap();
+    match validate(RawCall { tool: tool.to_owned(), arguments }) {
+        Ok(call) => match call.request() {
+            Request::Execute { params, .. } | Request::RunJob { params, .. } => params.to_string(),
+            other @ (Request::EditorState
+            | Request::JobStatus { .. }
+            | Request::CancelJob { .. }) => format!("{other:?}"),
+        },
+        Err(failure) => failure.code.text().to_owned(),
+    }
+}
+
+#[test]
+fn harmless_forms_of_an_argument_are_understood() {
+    for (tool, given, usual) in [
+        ("read_console", r#"{"max_entries":"10"}"#, r#"{"max_entries":10}"#),
+        ("read_console", r#"{"types":"error"}"#, r#"{"types":["error"]}"#),
+        ("read_console", r#"{"stack_traces":true}"#, r#"{"stack_traces":"full"}"#),
+        ("read_console", r#"{"stack_traces":false}"#, r#"{"stack_traces":"none"}"#),
+        ("run_tests", r#"{"mode":"EditMode"}"#, r#"{"mode":"edit"}"#),
+        ("run_tests", r#"{"mode":"editmode"}"#, r#"{"mode":"edit"}"#),
+        ("run_tests", r#"{"mode":"PlayMode"}"#, r#"{"mode":"play"}"#),
+        ("run_tests", r#"{"wait_ms":"300"}"#, r#"{"wait_ms":300}"#),
+        ("get_job_status", r#"{"job_id":"j","wait_ms":"300"}"#, r#"{"job_id":"j","wait_ms":300}"#),
+    ] {
+        let meant = for_unity(tool, usual);
+        assert!(meant.contains('{'), "{usual}: {meant}");
+        assert_eq!(for_unity(tool, given), meant, "{given}");
+    }
+    let timeout = |text: &str| {
+        let arguments = serde_json::from_str(text).unwrap();
+        validate(RawCall { tool: "read_console".to_owned(), arguments }).map(|call| call.timeout())
+    };
+    assert_eq!(timeout(r#"{"timeout_ms":"250"}"#), timeout(r#"{"timeout_ms":250}"#));
+    assert!(timeout(r#"{"timeout_ms":"250"}"#).is_ok());
+    for (tool, given) in [
+        ("read_console", r#"{"max_entries":"ten"}"#),
+        ("read_console", r#"{"max_entries":"-1"}"#),
+        ("read_console", r#"{"max_entries":"2001"}"#),
+        ("read_console", r#"{"max_entries":true}"#),
+        ("read_console", r#"{"types":"shout"}"#),
+        ("read_console", r#"{"contains":7}"#),
+        ("run_tests", r#"{"mode":"EDIT"}"#),
+        ("run_tests", r#"{"mode":true}"#),
+        ("read_console", r#"{"timeout_ms":"0"}"#),
+    ] {
+        assert_eq!(for_unity(tool, given), "ERR_INVALID_PARAMS", "{given}");
+    }
+}
+
+#[test]
+fn unity_is_asked_for_traces_with_a_flag() {
+    let asked =
+        |traces: &str| for_unity("read_console", &format!(r#"{{"stack_traces":"{traces}"}}"#));
+    assert_eq!(asked("none"), r#"{"max_entries":50,"stack_traces":false}"#);
+    assert_eq!(asked("short"), r#"{"max_entries":50,"stack_traces":true}"#);
+    assert_eq!(asked("full"), asked("short"));
 }
 
 #[test]

@@ -149,9 +149,14 @@ impl Model {
         });
         let failed = match answer {
             Answer::Status(status) if Some(&status.job_id) == unity.as_ref() => {
+                let ran_nothing = ran_nothing(&status);
                 let error = status.error.map(|error| meaning(&error).0);
                 if status.state.is_terminal() {
-                    self.ending.push((job, status.state, error));
+                    let (state, error) = match ran_nothing {
+                        true => (JobState::Failed, Some(ErrorCode::UnityExecution)),
+                        false => (status.state, error),
+                    };
+                    self.ending.push((job, state, error));
                 } else if self.is_over_limit(job, asked) {
                     let code = Some(ErrorCode::RequestTimeout);
                     self.ending.push((job, JobState::Timeout, code));
@@ -320,4 +325,17 @@ fn meaning(error: &ErrorBody) -> (ErrorCode, Guarantee) {
         ) => (code, Guarantee::NotExecuted),
         Some(code) => (code, Guarantee::Unknown),
     }
+}
+
+/// A run that ended by itself, without an error, and without a test that ran.
+fn ran_nothing(status: &JobStatus) -> bool {
+    let ended = matches!(status.state, JobState::Succeeded | JobState::Failed);
+    let count = |name| {
+        let result = status.result.as_ref()?;
+        result.get("summary")?.get(name)?.as_u64()
+    };
+    ended
+        && status.error.is_none()
+        && count("total").is_some()
+        && count("total") <= count("skipped")
 }

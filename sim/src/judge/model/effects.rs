@@ -49,7 +49,7 @@ impl Model {
         }
         let another = self.hellos.keys().any(|other| *other != on.0);
         let justified = match why {
-            SessionEnd::NoPong => self.pong_over_at().is_some_and(|at| at <= now),
+            SessionEnd::NoPong { .. } => self.pong_over_at().is_some_and(|at| at <= now),
             SessionEnd::Stuck => self.stuck_at().is_some_and(|at| at <= now),
             SessionEnd::ProbeUnanswered => {
                 let probe = self.limits.takeover_probe.as_millis() as Millis;
@@ -64,7 +64,7 @@ impl Model {
             return Err(format!("the session was ended without reason: {why:?}"));
         }
         self.coverage.mark(match why {
-            SessionEnd::NoPong => "a session ended without pong",
+            SessionEnd::NoPong { .. } => "a session ended without pong",
             SessionEnd::Stuck => "a session ended because Unity was stuck",
             SessionEnd::ProbeUnanswered => "a newcomer took over",
             SessionEnd::Replaced => "an Editor replaced itself",

@@ -5,7 +5,8 @@ use std::time::Duration;
 use coordination::Guarantee;
 use protocol::Json;
 
-use super::{Given, PromiseChecker, label_of, text};
+use super::waits::ProgressWatch;
+use super::{Came, PromiseChecker, label_of, recovery, text};
 use crate::record::log::Wire;
 use crate::record::trace::{self, Outcome};
 
@@ -15,43 +16,63 @@ const PROMPT: Duration = Duration::from_millis(30);
 pub(super) struct OpenRequest {
     /// The name of the call, if it is a call.
     pub(super) label: Option<String>,
-    kind: Kind,
+    pub(super) kind: Kind,
+    /// When it arrived.
+    pub(super) at: Duration,
+    pub(super) tool: String,
+    /// The arguments of the tool.
+    pub(super) asked: Json,
+    /// The progress that its agent asked for.
+    pub(super) watch: Option<ProgressWatch>,
 }
 
 /// By the name of the tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     Console,
     Tests,
-    State,
+    Status,
     Other,
 }
 
 impl OpenRequest {
+    pub(super) fn has_wait(&self) -> bool {
+        self.asked.get("wait_ms").and_then(Json::as_u64).is_some_and(|wait| wait > 0)
+    }
+
     pub(super) fn is_for_unity(&self) -> bool {
         matches!(self.kind, Kind::Console | Kind::Tests)
     }
 }
 
-impl PromiseChecker {
-    pub(super) fn on_call(&mut self, at: Duration, wire: &Wire, request: &Json) {
+impl PromiseChecker<'_> {
+    pub(super) fn on_call(
+        &mut self,
+        at: Duration,
+        wire: &Wire,
+        request: &Json,
+    ) -> Result<(), String> {
         let id = request.get("id").map(Json::to_string);
         match text(request, "method").as_str() {
             "notifications/cancelled" => {
                 let id = request.pointer("/params/requestId").map(Json::to_string);
                 let cancelled = self.open.remove(&(wire.clone(), id.unwrap_or_default()));
-                cancelled.into_iter().for_each(|request| self.on_cancelled(at, request));
+                cancelled.into_iter().try_for_each(|request| self.on_cancelled(at, request))?;
             }
             "tools/call" => {
                 let tool = request.pointer("/params/name").and_then(Json::as_str);
+                let tool = tool.unwrap_or_default().to_owned();
                 let label = label_of(request);
-                let kind = match tool {
-                    Some("read_console") => Kind::Console,
-                    Some("run_tests") => Kind::Tests,
-                    Some("get_editor_state") => Kind::State,
-                    Some(_) | None => Kind::Other,
+                let kind = match tool.as_str() {
+                    "read_console" => Kind::Console,
+                    "run_tests" => Kind::Tests,
+                    "get_job_status" => Kind::Status,
+                    _ => Kind::Other,
                 };
-                let request = OpenRequest { label: Some(label.clone()), kind };
+                let asked = request.pointer("/params/arguments").cloned().unwrap_or_default();
+                let watch = ProgressWatch::of(request, at);
+                let label_now = Some(label.clone());
+                let request = OpenRequest { label: label_now, kind, at, tool, asked, watch };
                 if request.is_for_unity() {
                     self.arrived.entry(label).or_insert(at);
                 }
@@ -59,22 +80,32 @@ impl PromiseChecker {
             }
             _ => {
                 if let Some(id) = id {
-                    let request = OpenRequest { label: None, kind: Kind::Other };
+                    let (kind, tool, asked) = (Kind::Other, String::new(), Json::Null);
+                    let request = OpenRequest { label: None, kind, at, tool, asked, watch: None };
                     self.open.insert((wire.clone(), id), request);
                 }
             }
         }
+        Ok(())
     }
 
-    pub(super) fn on_cancelled(&mut self, at: Duration, request: OpenRequest) {
+    pub(super) fn on_cancelled(
+        &mut self,
+        at: Duration,
+        request: OpenRequest,
+    ) -> Result<(), String> {
         let for_unity = request.is_for_unity();
-        let Some(label) = request.label else { return };
+        let Some(label) = request.label else { return Ok(()) };
         if for_unity {
             let when = if self.outcomes.was_sent(&label) { "after" } else { "before" };
             self.coverage.count("cancelled ", &format!("{when} it was sent"));
         }
         self.cancelled_at.insert(label.clone(), at);
+        self.closed_at.insert(label.clone(), at);
+        let heard = request.watch.map_or(Ok(()), |watch| watch.check(at));
+        let heard = heard.map_err(|problem| format!("{label}: {problem}"));
         self.outcomes.cancelled(label);
+        heard
     }
 
     pub(super) fn on_answer(
@@ -83,49 +114,59 @@ impl PromiseChecker {
         wire: &Wire,
         answer: &Json,
     ) -> Result<(), String> {
+        if text(answer, "method") == "notifications/progress" {
+            return self.on_progress(at, wire, answer);
+        }
         let is_answer = answer.get("jsonrpc").is_some() && answer.get("method").is_none();
         let Some(id) = answer.get("id").filter(|_| is_answer) else { return Ok(()) };
         let Some(request) = self.open.remove(&(wire.clone(), id.to_string())) else {
             return Err(format!("an answer to {id}, which {} does not wait for", wire.client));
         };
-        let (kind, for_unity) = (request.kind, request.is_for_unity());
-        let Some(label) = request.label else { return Ok(()) };
+        let Some(label) = request.label.clone() else { return Ok(()) };
         self.outcomes.answered(&label)?;
-        if let Some(Given { at: came, is_due: true, .. }) = self.results.get(&label)
-            && at.saturating_sub(*came) > PROMPT
+        self.closed_at.insert(label.clone(), at);
+        if let Some(watch) = &request.watch {
+            watch.check(at).map_err(|problem| format!("{label}: {problem}"))?;
+        }
+        if let Some(Came { at: came, is_due: true, .. }) = self.results.get(&label)
+            && at.saturating_sub(*came) > PROMPT + self.settles(&label)
         {
             return Err(format!("the result of {label} came at {came:?} and was not passed on"));
         }
         match trace::outcome_of(answer) {
-            Outcome::Ok(result) if kind == Kind::Console => self.on_console(&label, &result),
-            Outcome::Ok(result) => self.on_result((kind == Kind::Tests).then_some(label), &result),
-            Outcome::Failed { code, guarantee, retryable } => {
+            Outcome::Ok(result) if request.kind == Kind::Console => {
+                self.check_console(&request, &label, &result)
+            }
+            Outcome::Ok(result) => {
+                self.check_wait(at, &request, &result)
+                    .map_err(|problem| format!("{label}: {problem}"))?;
+                self.on_told_job(at, wire, &request, &result);
+                self.on_result(at, (request.kind == Kind::Tests).then_some(label), &result)
+            }
+            Outcome::Failed { code, guarantee, error } => {
                 self.coverage.count("told ", code.rsplit(' ').next().unwrap_or_default());
                 self.coverage.count("told ", &guarantee);
-                let may_repeat = matches!(kind, Kind::Console | Kind::State);
+                self.check_follows(at, wire, &request, &error)
+                    .map_err(|problem| format!("{label}: {problem}"))?;
+                self.check_given_up(at, wire, &request, &error)
+                    .map_err(|problem| format!("{label}: {problem}"))?;
+                let retryable = error.get("retryable") == Some(&Json::Bool(true));
+                let may_repeat = recovery::is_repeatable(&request.tool);
                 if retryable && guarantee != "not_executed" && !may_repeat {
                     return Err(format!("{label} may have run, and is reported as retryable"));
                 }
-                if for_unity { self.on_failure(&label, &guarantee) } else { Ok(()) }
+                if request.is_for_unity() {
+                    self.on_failure(&label, &guarantee)?;
+                }
+                recovery::check(&request.tool, &error, self.was_too_large)
             }
-        }
-    }
-
-    /// The agent must get what Unity answered for this call.
-    fn on_console(&mut self, label: &str, answer: &Json) -> Result<(), String> {
-        self.coverage.count("told ", "completed");
-        if !self.ran.iter().any(|ran| ran == label) {
-            return Err(format!("{label} was answered, but never ran"));
-        }
-        match self.results.get(label) {
-            Some(given) if is_digest(&given.result, answer) => Ok(()),
-            Some(_) | None => Err(format!("{label} got what Unity did not answer for it")),
         }
     }
 
     /// A result that is not a console may show how a job ended. `starter`: the call, if it starts jobs.
     pub(super) fn on_result(
         &mut self,
+        at: Duration,
         starter: Option<String>,
         result: &Json,
     ) -> Result<(), String> {
@@ -143,17 +184,29 @@ impl PromiseChecker {
                 self.coverage.count(group, &value);
             }
         }
-        let cancel_error = result.pointer("/cancel_error/code").and_then(Json::as_str);
-        cancel_error.into_iter().for_each(|code| self.coverage.count("told ", code));
+        for error in ["cancel_error", "error"].map(|name| result.get(name)).into_iter().flatten() {
+            if !error.is_null() {
+                self.coverage.count("told ", &text(error, "code"));
+                recovery::check("run_tests", error, self.was_too_large)?;
+            }
+        }
         self.jobs.extend(starter.map(|label| (job.clone(), label)));
+        if text(result, "status") == "cancel_requested" {
+            self.cancels_promised.entry(job.clone()).or_insert(at);
+        }
         let label = self.jobs.get(&job).cloned();
+        if let Some(label) = &label
+            && let Some(promised) = self.cancels_promised.remove(&job)
+        {
+            self.turns.values_mut().for_each(|turns| turns.on_cancel_promised(promised, label));
+        }
         if !matches!(state.as_str(), "succeeded" | "failed" | "timeout" | "cancelled") {
             return Ok(());
         }
         let of_error = |pointer: &str| result.pointer(pointer).and_then(Json::as_str);
         let code = of_error("/error/code").unwrap_or_default();
-        if !code.is_empty() {
-            self.coverage.count("told ", code);
+        if let Some(label) = &label {
+            self.turns.values_mut().for_each(|turns| turns.on_told_end(label));
         }
         self.outcomes.job_ended(job, format!("{state} {code}"))?;
         // A status call can show the end of a job before the call that started it is answered.
@@ -177,20 +230,4 @@ impl PromiseChecker {
         };
         self.outcomes.failed(label, guarantee, ran)
     }
-}
-
-/// Whether a console is what Unity answered: newest first, without gaps.
-fn is_digest(given: &Json, told: &Json) -> bool {
-    let entries = |console: &Json| -> Vec<(String, String)> {
-        let rows = console.get("entries").and_then(Json::as_array).cloned().unwrap_or_default();
-        let times = |row: &Json| row.get("count").and_then(Json::as_u64).unwrap_or(1);
-        let said = |row: &Json| (text(row, "type"), text(row, "message"));
-        rows.iter().flat_map(|row| (0..times(row)).map(|_| said(row))).collect()
-    };
-    let (mut given_entries, told_entries) = (entries(given), entries(told));
-    given_entries.reverse();
-    let is_whole = given_entries.len() == told_entries.len();
-    let was_whole = given.get("truncated") == Some(&Json::Bool(false));
-    given_entries.starts_with(&told_entries)
-        && told.get("truncated") == Some(&Json::Bool(!(is_whole && was_whole)))
 }

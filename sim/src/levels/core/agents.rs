@@ -1,6 +1,9 @@
 //! The agents of the core level: MCP without its transports.
 
-use coordination::{CallId, ErrorCode, Event, Failure, Outcome, RawCall, rendering, validate};
+use coordination::{
+    CallId, ErrorCode, Event, Failure, Outcome, ProgressReport, RawCall, Timestamp, rendering,
+    validate,
+};
 use protocol::Json;
 use serde_json::json;
 
@@ -8,7 +11,6 @@ use super::{CoreLevel, TimedEvent};
 use crate::levels::clock;
 use crate::record::calls::CallResult;
 use crate::record::log::{Crossing, Wire, WireMessage};
-use crate::record::trace::{self, Outcome as Shown};
 use crate::scenario::{Action, Call, SERVER, Via};
 
 /// A call that the server has not answered.
@@ -50,7 +52,13 @@ impl CoreLevel<'_> {
         let number = if has_own_wire { self.next_connection() } else { 0 };
         let wire = Wire { client: agent.as_str().into(), server: SERVER.into(), number };
         let id = step as u64;
-        let params = json!({ "name": tool, "arguments": arguments });
+        let wants_progress = id.is_multiple_of(3);
+        let mut params = json!({ "name": tool, "arguments": arguments });
+        if let Json::Object(params) = &mut params
+            && wants_progress
+        {
+            params.insert("_meta".to_owned(), json!({ "progressToken": id }));
+        }
         let call = validate(RawCall { tool, arguments });
         let open_call = OpenCall { label, agent, id, wire, has_own_wire };
         if self.server.is_none() {
@@ -63,16 +71,16 @@ impl CoreLevel<'_> {
             Ok(request) => {
                 let call = CallId(id);
                 self.calls.insert(call, open_call);
-                let wants_progress = id.is_multiple_of(3);
                 self.handle(Event::CallReceived { call, request, wants_progress });
             }
             Err(failure) => {
-                let answer = if failure.code == ErrorCode::UnknownCommand {
-                    protocol_error(id, &failure)
+                let told = failed(&failure);
+                if failure.code == ErrorCode::UnknownCommand {
+                    let told = CallResult::Failed { code: "-32602".to_owned(), guarantee: None };
+                    self.answer(&open_call, protocol_error(id, &failure), Some(told));
                 } else {
-                    answer(open_call.id, Err(failure))
-                };
-                self.answer(&open_call, answer);
+                    self.answer(&open_call, answer(open_call.id, Err(failure)), Some(told));
+                }
             }
         }
     }
@@ -90,19 +98,27 @@ impl CoreLevel<'_> {
                 .violations
                 .add(format!("call {} was answered after its end", call.0));
         };
+        let told = match &outcome {
+            Ok(_) => None,
+            Err(failure) => Some(failed(failure)),
+        };
         let answer = answer(open_call.id, outcome);
-        self.answer(&open_call, answer);
+        self.answer(&open_call, answer, told);
     }
 
-    fn answer(&mut self, open_call: &OpenCall, answer: Json) {
-        let told = match trace::outcome_of(&answer) {
-            Shown::Ok(result) => CallResult::Ok(result),
-            Shown::Failed { code, guarantee, .. } => {
-                let guarantee = code.starts_with("ERR_").then_some(guarantee);
-                let code = code.split(' ').next().unwrap_or_default().to_owned();
-                CallResult::Failed { code, guarantee }
-            }
-        };
+    pub(super) fn on_progress(&mut self, call: CallId, report: &ProgressReport) {
+        let Some(open_call) = self.calls.get(&call) else { return };
+        let message =
+            if self.context.log.is_brief { None } else { Some(rendering::progress(report)) };
+        let params = json!({ "progressToken": open_call.id, "message": message });
+        let progress = json!({ "method": "notifications/progress", "params": params });
+        self.note_agent(&open_call.wire, Crossing::Sent(WireMessage::Json(progress)));
+    }
+
+    /// `failed`: what the agent learns of a failure. Without it the answer is a result.
+    fn answer(&mut self, open_call: &OpenCall, answer: Json, failed: Option<CallResult>) {
+        let result = || answer.pointer("/result/structuredContent").cloned().unwrap_or_default();
+        let told = failed.unwrap_or_else(|| CallResult::Ok(result()));
         self.note_agent(&open_call.wire, Crossing::Sent(WireMessage::Json(answer)));
         self.context.calls.told(&open_call.label, told);
         self.open_calls = self.open_calls.saturating_sub(1);
@@ -161,9 +177,18 @@ impl CoreLevel<'_> {
     }
 }
 
+fn failed(failure: &Failure) -> CallResult {
+    let (code, guarantee) = (failure.code.text(), failure.guarantee.text());
+    CallResult::Failed { code: code.to_owned(), guarantee: Some(guarantee.to_owned()) }
+}
+
+fn moment(at: Timestamp) -> String {
+    format!("{:?}", at.since_start())
+}
+
 fn answer(id: u64, outcome: Outcome) -> Json {
     let result = match outcome {
-        Ok(answer) => json!({ "structuredContent": rendering::answer(answer) }),
+        Ok(answer) => json!({ "structuredContent": rendering::answer(answer, &moment) }),
         Err(failure) => {
             let text = json!({ "error": rendering::failure(&failure) }).to_string();
             json!({ "isError": true, "content": [{ "type": "text", "text": text }] })

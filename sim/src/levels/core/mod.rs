@@ -17,7 +17,7 @@ use crate::faults::AnyCore;
 use crate::levels::clock::Clock;
 use crate::levels::context::RunContext;
 use crate::levels::run::{END_MAX, REST, ScheduledChange, changes};
-use crate::scenario::{Action, SERVER, Scenario, ServerAction, Via};
+use crate::scenario::{Action, SERVER, Scenario, ServerAction, Step};
 use agents::OpenCall;
 use links::{Held, Links, Packet, Side};
 use sockets::Socket;
@@ -89,11 +89,15 @@ enum TimedEvent {
 
 /// `Err` says why this level cannot run the scenario.
 pub(crate) fn fits(scenario: &Scenario) -> Result<(), String> {
-    if scenario.agents.values().any(|agent| agent.via == Via::OwnServer) {
+    if scenario.has_relays() {
         return Err("the core level has one server".to_owned());
     }
     if scenario.has_tasks() {
         return Err("the core level knows no tasks".to_owned());
+    }
+    let comes_back = |step: &Step| matches!(&step.action, Action::Server { does, away, .. } if away.is_some() || *does == ServerAction::Start);
+    if scenario.has_stdio() && scenario.steps.iter().any(comes_back) {
+        return Err("at the core level a server on pipes does not come back".to_owned());
     }
     let of_agent = |host: &str| scenario.agents.contains_key(host);
     let breaks_agents = scenario.steps.iter().any(|step| {
@@ -131,11 +135,12 @@ pub(crate) fn run_scenario(
     };
     level.start();
     let outcome = level.run();
-    for host in &level.editors {
+    let simulated = Duration::from_millis(level.now);
+    for host in level.editors {
         let starts = Duration::from_millis(host.starts);
-        context.books.add(host.name, starts, host.mock.books().clone());
+        context.books.add(host.name, starts, host.mock.into_books());
     }
-    (outcome, Duration::from_millis(level.now))
+    (outcome, simulated)
 }
 
 impl CoreLevel<'_> {
@@ -275,9 +280,11 @@ impl CoreLevel<'_> {
                     }
                 }
             }
-            ScheduledChange::Server(ServerAction::Stop) => self.handle(Event::StopRequested),
-            ScheduledChange::Server(ServerAction::Crash) => self.end_server(),
-            ScheduledChange::Server(ServerAction::Start) => self.start_server(),
+            ScheduledChange::Server { does, .. } => match does {
+                ServerAction::Stop => self.handle(Event::StopRequested),
+                ServerAction::Crash => self.end_server(),
+                ServerAction::Start => self.start_server(),
+            },
         }
     }
 
@@ -326,7 +333,11 @@ impl CoreLevel<'_> {
                 self.close_socket(on, code as u16, reason);
                 None
             }
-            Effect::Progress { .. } | Effect::Note(_) => None,
+            Effect::Progress { call, report } => {
+                self.on_progress(call, &report);
+                None
+            }
+            Effect::Note(_) => None,
             Effect::Stopped => {
                 self.end_server();
                 self.context.log.note(crate::levels::clock::now(), SERVER, "ended", String::new());

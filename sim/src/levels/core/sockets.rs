@@ -294,8 +294,11 @@ impl CoreLevel<'_> {
             && self.is_recorded(text)
             && text.len() <= self.scenario.limits.message_max_bytes
         {
-            let message = if self.context.log.is_brief { id_of(text) } else { message_of(text) };
-            self.note(socket, Side::Unity, Crossing::Sent(message));
+            let is_brief = self.context.log.is_brief;
+            let message = if is_brief { id_of(text) } else { Some(message_of(text)) };
+            if let Some(message) = message {
+                self.note(socket, Side::Unity, Crossing::Sent(message));
+            }
         }
         self.post(socket, Side::Server, packet);
     }
@@ -328,9 +331,16 @@ pub(super) fn connection(socket: usize) -> ConnectionId {
 }
 
 /// The checks need only the id of what Unity sends.
-fn id_of(text: &str) -> WireMessage {
-    let id = text.split_once("\"request_id\":\"").and_then(|(_, rest)| rest.split_once('"'));
-    WireMessage::Json(json!({ "request_id": id.map(|(id, _)| id) }))
+fn id_of(text: &str) -> Option<WireMessage> {
+    match text.split_once("\"request_id\":\"") {
+        Some((_, rest)) => {
+            let id = rest.split_once('"').map(|(id, _)| id);
+            Some(WireMessage::Json(json!({ "request_id": id })))
+        }
+        // As the codec writes it: it names no request.
+        None if text.starts_with("{\"type\":") => None,
+        None => Some(message_of(text)),
+    }
 }
 
 fn message_of(text: &str) -> WireMessage {

@@ -61,9 +61,10 @@ impl InMemoryHosts {
             links: BTreeMap::new(),
             ends: Vec::new(),
             connections: 0,
+            starts: BTreeMap::new(),
         };
-        let network =
-            InMemoryNetwork { host: String::new(), shared: Arc::new(Mutex::new(shared)), log };
+        let shared = Arc::new(Mutex::new(shared));
+        let network = InMemoryNetwork { host: String::new(), start: 0, shared, log };
         Ok(Self { runtime, local, began, network, software: BTreeMap::new() })
     }
 }
@@ -108,21 +109,21 @@ impl Hosts for InMemoryHosts {
 
     fn crash(&mut self, host: &str) {
         let _inside = self.runtime.enter();
-        let mut shared = self.network.shared();
-        shared.ports.retain(|_, (holder, _)| holder != host);
-        shared.pipes.remove(host);
-        let (gone, stay) = shared.ends.drain(..).partition(|(of, _)| of == host);
-        shared.ends = stay;
-        drop(shared);
-        let gone: Vec<(String, Handle)> = gone;
-        gone.into_iter().for_each(|(_, end)| end.cut());
+        self.network.cut_off(host);
     }
 
     fn start(&mut self, host: &str) {
         self.crash(host);
-        let network = InMemoryNetwork { host: host.to_owned(), ..self.network.clone() };
+        let start = self.network.shared().starts.get(host).copied().unwrap_or_default();
+        let network = InMemoryNetwork { host: host.to_owned(), start, ..self.network.clone() };
         let Some(software) = self.software.get(host) else { return };
-        self.local.spawn_local(software(network));
+        let running = software(network.clone());
+        self.local.spawn_local(async move {
+            running.await;
+            if network.is_alive() {
+                network.cut_off(&network.host); // The system closes what the program has left open.
+            }
+        });
     }
 
     fn break_link(&mut self, fault: LinkFault, from: &str, to: &str) {
@@ -155,6 +156,8 @@ impl InMemoryHosts {
 #[derive(Clone)]
 pub(crate) struct InMemoryNetwork {
     host: String,
+    /// Which start of the program it belongs to.
+    start: u32,
     shared: Arc<Mutex<Shared>>,
     log: Log,
 }
@@ -170,6 +173,8 @@ struct Shared {
     /// Every end of a connection, and the host it is on.
     ends: Vec<(String, Handle)>,
     connections: u16,
+    /// How often the program of each host has ended.
+    starts: BTreeMap<String, u32>,
 }
 
 /// A connection that reaches its listener.
@@ -186,6 +191,30 @@ impl Shared {
 impl InMemoryNetwork {
     fn shared(&self) -> MutexGuard<'_, Shared> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A program that has ended, or was killed, reaches nothing.
+    fn is_alive(&self) -> bool {
+        self.shared().starts.get(&self.host).copied().unwrap_or_default() == self.start
+    }
+
+    async fn while_alive(&self) {
+        if !self.is_alive() {
+            std::future::pending().await
+        }
+    }
+
+    /// The program on this host is no more.
+    fn cut_off(&self, host: &str) {
+        let mut shared = self.shared();
+        *shared.starts.entry(host.to_owned()).or_default() += 1;
+        shared.ports.retain(|_, (holder, _)| holder != host);
+        shared.pipes.remove(host);
+        let (gone, stay) = shared.ends.drain(..).partition(|(of, _)| of == host);
+        shared.ends = stay;
+        drop(shared);
+        let gone: Vec<(String, Handle)> = gone;
+        gone.into_iter().for_each(|(_, end)| end.cut());
     }
 
     fn origin(&self, wire: Wire) -> StreamOrigin {
@@ -209,6 +238,7 @@ impl InMemoryNetwork {
         }
         there.released().await;
         sleep(there.latency()).await;
+        self.while_alive().await;
         let (near, far) = pair(there, back.clone());
         let number = {
             let mut shared = self.shared();
@@ -227,6 +257,7 @@ impl InMemoryNetwork {
 
 impl HostNetwork for InMemoryNetwork {
     async fn own_pipes(&self) -> io::Result<Stream> {
+        self.while_alive().await;
         let (sender, mut arrivals) = mpsc::unbounded_channel();
         self.shared().pipes.insert(self.host.clone(), sender);
         let (end, wire) = next(&mut arrivals).await;
@@ -246,6 +277,7 @@ impl Network for InMemoryNetwork {
     type Listener = InMemoryListener;
 
     async fn bind(&self, port: u16) -> io::Result<InMemoryListener> {
+        self.while_alive().await;
         let (sender, arrivals) = mpsc::unbounded_channel();
         let mut shared = self.shared();
         if shared.ports.contains_key(&port) {
@@ -257,6 +289,7 @@ impl Network for InMemoryNetwork {
     }
 
     async fn connect(&self, port: u16) -> io::Result<Stream> {
+        self.while_alive().await;
         let holder = self.shared().ports.get(&port).cloned();
         let Some((host, sender)) = holder else {
             return Err(io::ErrorKind::ConnectionRefused.into());

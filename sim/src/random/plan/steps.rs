@@ -8,7 +8,9 @@ use mock_unity::Command;
 use protocol::{Json, Map};
 use serde_json::json;
 
-use super::{FAULTS_MS, HEALED_MS, PROBE, PROBE_MS};
+use super::servers::{Server, probing, that_end};
+use super::words::{bad_call, unity_words};
+use super::{PROBE, Pace, SLOWEST};
 use crate::random::rng::Rng;
 use crate::scenario::{
     Action, Agent, Call, Expected, Position, ServerAction, Step, UNITY, network_words,
@@ -71,33 +73,6 @@ pub(super) const KINDS: [Kind; 22] = [
     Kind::Server,
 ];
 
-const MISANSWERS: [&str; 16] = [
-    "late 1s",
-    "late 6s",
-    "twice",
-    "never",
-    "malformed",
-    "unreadable",
-    "oversize",
-    "flood",
-    "flood",
-    "wrong-type",
-    "misaddressed",
-    "binary",
-    "error ERR_UNITY_EXECUTION",
-    "error ERR_INVALID_PARAMS",
-    "error ERR_RECONFIG_IN_PROGRESS",
-    "error OWN_CODE",
-];
-
-const GARBAGE: [&str; 5] = [
-    "stale",
-    "say x",
-    "say {}",
-    "say {\"type\": \"shrug\", \"protocol_version\": 1}",
-    "say {\"type\": \"hello\", \"protocol_version\": 1, \"plugin_version\": \"1.0.0\", \"state\": \"ready\"}",
-];
-
 /// Only the link with Unity fails: an agent would wait for ever for an answer that was lost on the way to it.
 const LINK_FAULTS: [&str; 5] = [
     "partition unity",
@@ -109,28 +84,37 @@ const LINK_FAULTS: [&str; 5] = [
 
 /// How long the probe may take: all other calls of a plan may be queued before it, at a slow Unity.
 const PROBE_MAX: Duration = Duration::from_secs(60);
+/// A probe need not wait for the one before it.
+const PROBE_PAUSE: u64 = 3_000;
 /// Unity may still work on calls that timed out long ago.
 const PROBE_TIMEOUT_MS: u64 = 30_000;
 /// Bad frames that end a session.
 const BABBLE: u64 = 10;
 /// Forged answers at a time: the plan does not know the ids of the requests.
 const FORGED: u64 = 4;
+/// The default time of a test run.
+const JOB_MS: u64 = 300_000;
+/// A job that begins later has not had its time when the faults end.
+const LONG_FROM_MAX: u64 = 12_000;
 /// A dialog that opens later is closed too early: a question to Unity has five seconds.
 const STUCK_FROM_MAX: u64 = 5_000;
+/// By then every agent has joined its server.
+const JOINED: u64 = 500;
 /// An HTTP call travels so often until it arrives: its connection is made first.
 const CONNECT_TRIPS: u64 = 3;
 
 pub(super) struct Steps {
+    pace: Pace,
     steps: Vec<Step>,
     agents: Vec<String>,
-    /// Then the server ends with its agent and does not come back.
-    has_stdio: bool,
+    /// Those that have their own server, before those that use whichever has the port.
+    probing: Vec<String>,
+    /// The servers that end, and since when each is there again.
+    servers: Vec<(Server, u64)>,
     calls: u64,
     jobs: u64,
     /// A link has one fault at a time.
     link_free_at: u64,
-    /// The server is stopped once at a time, and starts again.
-    server_free_at: u64,
     /// In milliseconds.
     latency: u64,
     reconnect_wait: u64,
@@ -141,19 +125,21 @@ pub(super) struct Steps {
 
 impl Steps {
     pub(super) fn new(
+        pace: Pace,
         agents: &BTreeMap<String, Agent>,
-        has_stdio: bool,
         latency: u64,
         limits: &Limits,
     ) -> Self {
+        let servers = that_end(agents).into_iter().map(|server| (server, 0));
         Self {
+            pace,
             steps: Vec::new(),
             agents: agents.keys().cloned().collect(),
-            has_stdio,
+            probing: probing(agents),
+            servers: servers.collect(),
             calls: 0,
             jobs: 0,
             link_free_at: 0,
-            server_free_at: 0,
             latency,
             reconnect_wait: limits.reconnect_wait.as_millis() as u64,
             compile_grace: limits.compile_grace.as_millis() as u64,
@@ -164,26 +150,28 @@ impl Steps {
     /// Some steps reach the server just before, at or just after a deadline.
     pub(super) fn draw_time(&self, rng: &mut Rng) -> u64 {
         if self.deadlines.is_empty() || !rng.one_in(3) {
-            return rng.between(200, FAULTS_MS);
+            return rng.between(200, self.pace.faults);
         }
         let arrives = rng.pick(&self.deadlines) + rng.between(0, 2);
         let travels = self.latency * rng.pick(&[1, CONNECT_TRIPS]);
-        arrives.saturating_sub(travels + 1).clamp(200, FAULTS_MS)
+        arrives.saturating_sub(travels + 1).clamp(200, self.pace.faults)
     }
 
     /// In order, with the end of all faults and the probe.
     pub(super) fn end(mut self) -> Vec<Step> {
-        self.unity(HEALED_MS, "behave");
-        let agent = self.agents.first().cloned().unwrap_or_default();
-        let probe = Call {
-            label: PROBE.to_owned(),
-            agent,
-            tool: "read_console".to_owned(),
-            arguments: with_name(json!({ "timeout_ms": PROBE_TIMEOUT_MS }), PROBE),
-            expected: Expected::Ok(json!({})),
-            within: Some(PROBE_MAX),
-        };
-        self.push(PROBE_MS, Action::Call(probe));
+        self.unity(self.pace.healed, "behave");
+        for (number, agent) in (1..).zip(self.probing.clone()) {
+            let label = if number == 1 { PROBE.to_owned() } else { format!("{PROBE}{number}") };
+            let probe = Call {
+                agent,
+                tool: "read_console".to_owned(),
+                arguments: with_name(json!({ "timeout_ms": PROBE_TIMEOUT_MS }), &label),
+                expected: Expected::Ok(json!({})),
+                within: Some(PROBE_MAX),
+                label,
+            };
+            self.push(self.pace.probe + (number - 1) * PROBE_PAUSE, Action::Call(probe));
+        }
         self.steps.sort_by_key(|step| step.at);
         self.steps
     }
@@ -191,17 +179,19 @@ impl Steps {
     pub(super) fn add(&mut self, at: u64, kind: Kind, rng: &mut Rng) {
         match kind {
             Kind::Console => {
-                let timeout = rng.pick(&[50, 400, 2_000, 4_000]);
+                let timeout = self.pick(rng, &[50, 400, 2_000, 4_000], &[400, 10_000, 30_000]);
                 self.call(at, rng, "read_console", json!({ "timeout_ms": timeout }));
             }
             Kind::Tests => {
                 self.jobs += 1;
-                let (timeout, wait) = (rng.pick(&[200, 1_500, 4_000]), rng.pick(&[0, 300, 20_000]));
+                let timeout = self.pick(rng, &[200, 1_500, 4_000], &[60_000, JOB_MS, JOB_MS]);
+                let wait = self.pick(rng, &[0, 300, 20_000], &[0, 45_000, 60_000]);
                 let with = json!({ "timeout_ms": timeout, "wait_ms": wait });
                 self.call(at, rng, "run_tests", with);
             }
             Kind::Status => {
-                let with = json!({ "job_id": self.some_job(rng), "wait_ms": rng.pick(&[0, 0, 500, 20_000]) });
+                let wait = self.pick(rng, &[0, 0, 500, 20_000], &[0, 0, 45_000, 60_000]);
+                let with = json!({ "job_id": self.some_job(rng), "wait_ms": wait });
                 self.call(at, rng, "get_job_status", with);
             }
             Kind::CancelJob => {
@@ -238,12 +228,49 @@ impl Steps {
                     if kind == Kind::Compile { self.compile_grace } else { self.reconnect_wait };
                 let arrives = at + self.latency;
                 self.deadlines.extend([arrives, arrives + waits]);
-                self.unity(at, &unity_words(kind, rng));
+                let words = unity_words(kind, rng, self.pace.is_slow);
+                self.unity(at, &words);
             }
             Kind::Babble => (0..BABBLE).for_each(|_| self.unity(at, "say x")),
             Kind::Network => self.network(at, rng),
             Kind::Server => self.server(at, rng),
         }
+    }
+
+    /// A plan with the default times has other times for everything.
+    fn pick(&self, rng: &mut Rng, quick: &[u64], slow: &[u64]) -> u64 {
+        rng.pick(if self.pace.is_slow { slow } else { quick })
+    }
+
+    /// One of the default times runs out, if nothing comes before.
+    pub(super) fn add_long(&mut self, rng: &mut Rng) {
+        let at = rng.between(200, LONG_FROM_MAX);
+        match (self.pace, rng.one_in(2)) {
+            (SLOWEST, _) => {
+                self.long_job(at, rng);
+                self.unity(at + rng.pick(&[40, 200]), "dialog");
+                let with = json!({ "job_id": "job-s1-1", "wait_ms": 60_000 });
+                self.call(at + JOB_MS - rng.pick(&[40_000, 1_000]), rng, "get_job_status", with);
+            }
+            (_, true) => {
+                self.unity(at, "compile 70s");
+                self.call(at + 500, rng, "read_console", json!({}));
+                self.long_job(at + rng.between(600, 9_000), rng);
+            }
+            (_, false) => {
+                self.unity(at, "dialog");
+                self.long_job(at + 500, rng);
+                let with = json!({ "job_id": self.some_job(rng) });
+                self.call(at + rng.pick(&[30_400, 30_600, 40_000]), rng, "get_job_status", with);
+                self.unity(at + rng.pick(&[35_000, 100_000]), "dismiss");
+            }
+        }
+    }
+
+    /// A test run with all its time.
+    fn long_job(&mut self, at: u64, rng: &mut Rng) {
+        self.jobs += 1;
+        self.call(at, rng, "run_tests", json!({}));
     }
 
     fn push(&mut self, at: u64, action: Action) {
@@ -280,7 +307,7 @@ impl Steps {
     }
 
     fn stuck_job(&mut self, at: u64, rng: &mut Rng) {
-        let at = at.min(STUCK_FROM_MAX);
+        let at = at.min(STUCK_FROM_MAX); // Before the faults end.
         self.jobs += 1;
         self.call(at, rng, "run_tests", json!({ "timeout_ms": 1_500 }));
         self.unity(at + 1_000, "dialog");
@@ -309,7 +336,12 @@ impl Steps {
 
     /// Most of them exist.
     fn some_job(&self, rng: &mut Rng) -> String {
-        format!("job-s1-{}", rng.between(1, self.jobs + 1))
+        let boot = if self.has_relays() { rng.between(1, 3) } else { 1 };
+        format!("job-s{boot}-{}", rng.between(1, self.jobs + 1))
+    }
+
+    fn has_relays(&self) -> bool {
+        self.servers.len() > 1
     }
 
     fn unity(&mut self, at: u64, words: &str) {
@@ -318,9 +350,10 @@ impl Steps {
     }
 
     fn network(&mut self, at: u64, rng: &mut Rng) {
-        let (begin, lasts) = (at.max(self.link_free_at), rng.pick(&[20, 300, 2_000]));
+        let lasts = self.pick(rng, &[20, 300, 2_000], &[300, 20_000, 70_000]);
+        let begin = at.max(self.link_free_at);
         let words = rng.pick(&LINK_FAULTS);
-        if begin >= FAULTS_MS {
+        if begin >= self.pace.faults {
             return;
         }
         let Ok((fault, from, to)) = network_words(words) else {
@@ -333,14 +366,25 @@ impl Steps {
 
     fn server(&mut self, at: u64, rng: &mut Rng) {
         let does = rng.pick(&[ServerAction::Crash, ServerAction::Stop]);
-        let (begin, away) = (at.max(self.server_free_at), rng.pick(&[200, 2_500]));
-        if self.has_stdio || begin >= FAULTS_MS {
+        let away = rng.pick(&[200, 2_500]);
+        let which =
+            if self.has_relays() { rng.between(0, self.servers.len() as u64 - 1) } else { 0 };
+        let (has_relays, faults) = (self.has_relays(), self.pace.faults);
+        let Some((of, free_at)) = self.servers.get_mut(which as usize) else { return };
+        let begin = at.max(*free_at).max(if has_relays { JOINED } else { 0 });
+        if begin >= faults {
             return;
         }
         // A server that is asked to stop needs a while.
         let away = if does == ServerAction::Stop { away.max(2_500) } else { away };
-        self.server_free_at = begin + away + 1;
-        self.push(begin, Action::Server { does, away: Some(Duration::from_millis(away)) });
+        *free_at = begin + away + 1;
+        let of = of.clone();
+        self.push(begin, Action::Server { of, does, away: Some(Duration::from_millis(away)) });
+        if has_relays {
+            // One call is under way, and one comes while nobody has the port.
+            self.long_call(begin - rng.pick(&[2, 30, 300]), rng);
+            self.long_call(begin + rng.pick(&[1, 60, 240]), rng);
+        }
     }
 }
 
@@ -350,50 +394,4 @@ fn with_name(arguments: Json, label: &str) -> Map<String, Json> {
         named.extend(fields);
     }
     named
-}
-
-/// `number` makes two of them differ.
-fn bad_call(rng: &mut Rng, number: u64) -> (&'static str, Json) {
-    match rng.between(0, 4) {
-        0 => ("no_such_tool", json!({})),
-        1 => ("read_console", json!({ "max_entries": 0 })),
-        2 => ("read_console", json!({ "client_request_id": format!("no name {number}") })),
-        3 => ("cancel_job", json!({ "job_id": "req-s1-1" })),
-        _ => ("get_job_status", json!({ "job_id": "none" })),
-    }
-}
-
-/// What Unity does, well or badly.
-fn unity_words(kind: Kind, rng: &mut Rng) -> String {
-    match kind {
-        Kind::Compile => format!("compile {}ms", rng.pick(&[50, 500, 3_000])),
-        Kind::Reload => {
-            format!("{} {}ms", rng.pick(&["reload", "play"]), rng.pick(&[50, 500, 3_000]))
-        }
-        Kind::Drop => {
-            format!("{} {}ms", rng.pick(&["drop", "close", "goaway"]), rng.pick(&[1, 300, 3_000]))
-        }
-        Kind::Restart => format!("restart {}ms", rng.pick(&[200, 2_000])),
-        Kind::Freeze => rng.pick(&["freeze 500ms", "freeze 3s", "dialog", "dismiss"]).to_owned(),
-        Kind::Pong => format!("pong {}", rng.pick(&["never", "300ms", "0s"])),
-        Kind::Misanswer => format!("answer {}", rng.pick(&MISANSWERS)),
-        Kind::Jobs => {
-            let how = ["lost", "succeeded", "failed", "queued", "cancelled"];
-            format!("job {}", rng.pick(&how))
-        }
-        Kind::Garbage => rng.pick(&GARBAGE).to_owned(),
-        Kind::Console
-        | Kind::Tests
-        | Kind::Status
-        | Kind::CancelJob
-        | Kind::State
-        | Kind::Bad
-        | Kind::CancelCall
-        | Kind::Babble
-        | Kind::Break
-        | Kind::Forge
-        | Kind::StuckJob
-        | Kind::Network
-        | Kind::Server => unreachable!("these are not Unity's"),
-    }
 }
