@@ -72,9 +72,14 @@ impl CancelManager {
         !under_way || self.owes(job)
     }
 
+    /// A submission comes first: Unity may be at work on that very request, and nothing else can run before it ends.
     pub(crate) fn want(&mut self, intent: Intent) {
-        if !self.intents.contains(&intent) {
-            self.intents.push_back(intent);
+        if self.intents.contains(&intent) {
+            return;
+        }
+        match intent {
+            Intent::Submission(_) => self.intents.push_front(intent),
+            Intent::Job(_) | Intent::Orphan(_) => self.intents.push_back(intent),
         }
     }
 

@@ -550,3 +550,29 @@ fn a_cancel_that_names_a_submission_and_was_not_sent_is_owed_again() {
     "#,
     );
 }
+
+#[test]
+fn the_cancel_of_a_submission_goes_before_the_cancel_of_another_job() {
+    check(
+        r#"
+        0 ready 1 {"plugin_session_id":"s"}
+        0 call 1 run_tests {"timeout_ms":2000}
+        -> 0 call 1 ok accepted job-t-1 Queued
+        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=2000
+        -> 0 note JobChanged { job: job-t-1, state: Running }
+        1 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
+        2 call 2 run_tests
+        -> 2 call 2 ok accepted job-t-2 Queued
+        -> 2 unity 1 submit_job req-t-2 run_tests {"mode":"all"} timeout=300000
+        -> 2 note JobChanged { job: job-t-2, state: Running }
+        3 close 1
+        -> 3 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
+        4 call 3 cancel_job {"job_id":"job-t-2"}
+        -> 4 call 3 ok job-t-2 CancelRequested
+        -> 2000 note JobChanged { job: job-t-1, state: Timeout }
+        -> 2503 note JobChanged { job: job-t-2, state: Failed }
+        2600 ready 2 {"plugin_session_id":"s"}
+        -> 2600 unity 2 cancel req-t-4 submission req-t-2
+    "#,
+    );
+}
