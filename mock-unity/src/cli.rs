@@ -44,9 +44,15 @@ enum TypedCommand {
 
 #[derive(Args)]
 pub(crate) struct Demo {
-    /// Keep server and mock running, and show how to connect your own agent
+    /// Keep server and mock running for your own agent, and show its calls
     #[arg(long)]
     pub(crate) stay: bool,
+    /// Port of the server [default: 8091 with --stay, else a free one]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..))]
+    pub(crate) port: Option<u16>,
+    /// Show the log of the server
+    #[arg(long)]
+    pub(crate) server_log: bool,
     /// The server to run [default: build the one of this workspace]
     #[arg(long, value_name = "FILE")]
     pub(crate) server: Option<PathBuf>,
@@ -118,6 +124,9 @@ struct TypedPlay {
     /// Read commands and their times from this YAML file
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
+    /// Show pings and pongs too
+    #[arg(long)]
+    heartbeats: bool,
     /// Write the output as JSON lines
     #[arg(long)]
     json: bool,
@@ -135,6 +144,7 @@ pub(crate) struct Play {
     pub(crate) script: Vec<Step>,
     pub(crate) compile_every: Option<Duration>,
     pub(crate) drop_after: Option<Duration>,
+    pub(crate) heartbeats: bool,
     pub(crate) display: Style,
 }
 
@@ -191,6 +201,7 @@ impl TypedPlay {
             script: script.unwrap_or_default(),
             compile_every: self.compile_every,
             drop_after: self.drop_after,
+            heartbeats: self.heartbeats,
             display: if self.json { Style::Json } else { Style::text() },
         })
     }
@@ -199,7 +210,9 @@ impl TypedPlay {
 /// Different for every start: two mocks are two Editors, and a new start knows no old requests.
 fn fresh_seed() -> u64 {
     let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    (time.as_millis() as u64).wrapping_mul(0x1_0000) ^ u64::from(std::process::id())
+    let mixed =
+        u64::from(time.subsec_nanos()) ^ u64::from(std::process::id()).wrapping_mul(0x9E37_79B1);
+    mixed % 1_000_000 // Short names are easier to read.
 }
 
 fn read<T>(path: &PathBuf, parse: impl Fn(&str) -> Result<T, String>) -> Result<T, String> {

@@ -14,6 +14,8 @@ use crate::words::parse_duration;
 pub enum Command {
     /// Compile for this long, then reload the domain if the settings have a reload time.
     Compile(Option<Duration>),
+    /// Compile, and fail with this many errors: they are in the console, and there is no domain reload.
+    CompileFails(usize),
     /// Reload the domain: the socket drops, requests are lost, jobs stay.
     Reload(Option<Duration>),
     /// Enter play mode: a domain reload without a compile.
@@ -93,7 +95,7 @@ pub enum Misanswer {
 
 /// Every word of the prompt: the word, its arguments, what it does.
 pub const WORDS: &[(&str, &str, &str)] = &[
-    ("compile", "[3s]", "compile scripts, then reload the domain"),
+    ("compile", "[3s] | fails N", "compile scripts, then reload the domain; or fail with N errors"),
     ("reload", "[2s]", "reload the domain: the socket drops, requests are lost, jobs stay"),
     ("play", "[2s]", "enter play mode: a domain reload without a compile"),
     ("restart", "[5s]", "quit the Editor and start it again: everything is lost"),
@@ -132,7 +134,7 @@ impl Command {
     pub fn parse(line: &str) -> Result<Self, String> {
         let (word, rest) = split(line);
         match word {
-            "compile" => duration(rest).map(Self::Compile),
+            "compile" => compile(rest),
             "reload" => duration(rest).map(Self::Reload),
             "play" => duration(rest).map(Self::Play),
             "restart" => duration(rest).map(Self::Restart),
@@ -183,6 +185,16 @@ fn nothing(rest: &str, command: Command) -> Result<Command, String> {
 
 fn duration(rest: &str) -> Result<Option<Duration>, String> {
     if rest.is_empty() { Ok(None) } else { parse_duration(rest).map(Some) }
+}
+
+fn compile(rest: &str) -> Result<Command, String> {
+    let Some(count) = rest.strip_prefix("fails") else {
+        return duration(rest).map(Command::Compile);
+    };
+    match count.trim().parse() {
+        Ok(count) if count > 0 => Ok(Command::CompileFails(count)),
+        Ok(_) | Err(_) => Err("write the number of errors: compile fails 2".to_owned()),
+    }
 }
 
 fn log(rest: &str) -> Result<Command, String> {
@@ -267,6 +279,7 @@ mod tests {
         let message = "a b".to_owned();
         assert_eq!(parse("log error \"a b\""), Command::Log { kind: LogType::Error, message });
         assert_eq!(parse("tests fail 3"), Command::FailTests(3));
+        assert_eq!(parse("compile fails 2"), Command::CompileFails(2));
         assert_eq!(
             parse("answer late 3s"),
             Command::Answer(Misanswer::Late(Duration::from_secs(3)))
@@ -279,6 +292,7 @@ mod tests {
         let problem = |line: &str| Command::parse(line).unwrap_err();
         assert_eq!(problem("complie 3s"), "unknown word \"complie\"; did you mean compile?");
         assert!(problem("compile soon").contains("500ms"));
+        assert!(problem("compile fails 0").contains("compile fails 2"));
         assert!(problem("log eror x").contains("exception"));
         assert!(problem("answer badly").contains("misaddressed"));
         assert!(problem("tests explode").contains("tests fail 3"));

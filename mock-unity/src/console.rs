@@ -76,22 +76,46 @@ impl Console {
     pub(crate) fn sample(name: String) -> Self {
         let mut console = Self::new(name);
         console.add(LogType::Log, "Game started in 0.42 s");
-        console.add(LogType::Log, "Loaded level 'Meadow' with 128 objects");
-        console.add(LogType::Warning, "Player.Update allocates 1.2 kB per frame");
-        console.add(LogType::Error, "NullReferenceException: Enemy.target is not set");
+        console.add(LogType::Log, "Loaded scene 'Meadow' with 128 objects");
+        console.add(
+            LogType::Warning,
+            "Assets/Scripts/Player.cs(31,13): warning CS0168: The variable 'hit' is declared but never used",
+        );
+        console.add(
+            LogType::Exception,
+            "NullReferenceException: Object reference not set to an instance of an object",
+        );
         console.add(LogType::Log, "Autosave done");
         console
     }
 
     pub(crate) fn add(&mut self, kind: LogType, message: &str) {
         let stack_trace = match kind {
-            LogType::Log | LogType::Warning => String::new(),
+            LogType::Log | LogType::Warning => "",
             LogType::Error | LogType::Assert | LogType::Exception => {
-                "Enemy.Update () (at Assets/Scripts/Enemy.cs:42)".to_owned()
+                "Enemy.Update () (at Assets/Scripts/Enemy.cs:42)"
             }
         };
+        self.push(kind, message, stack_trace);
+    }
+
+    fn push(&mut self, kind: LogType, message: &str, stack_trace: &str) {
+        let entry =
+            Entry { kind, message: message.to_owned(), stack_trace: stack_trace.to_owned() };
         self.made += 1;
-        self.entries.push((self.made, Entry { kind, message: message.to_owned(), stack_trace }));
+        self.entries.push((self.made, entry));
+    }
+
+    /// The messages of a compile that fails. They have no stack trace.
+    pub(crate) fn add_compile_errors(&mut self, count: usize) {
+        const NAMES: [&str; 3] = ["targt", "speeed", "Heatlh"];
+        for (index, name) in NAMES.iter().cycle().enumerate().take(count) {
+            let message = format!(
+                "Assets/Scripts/Enemy.cs({},9): error CS0103: The name '{name}' does not exist in the current context",
+                12 + 3 * index
+            );
+            self.push(LogType::Error, &message, "");
+        }
     }
 
     pub(crate) fn clear(&mut self) {
@@ -118,6 +142,7 @@ impl Console {
         let [after, until] = [since, before].map(|cursor| self.number_of(cursor?));
         let is_lost = (since.is_some() && after.is_none()) || (before.is_some() && until.is_none());
         let types = params.get("types").and_then(Json::as_array);
+        let contains = text("contains").map(str::to_lowercase);
         let wanted = |(number, entry): &&(u64, Entry)| {
             let type_fits = types.is_none_or(|types| {
                 types.iter().any(|wanted| wanted.as_str() == Some(entry.kind.text()))
@@ -125,7 +150,7 @@ impl Console {
             after.is_none_or(|after| *number > after)
                 && until.is_none_or(|until| *number < until)
                 && type_fits
-                && text("contains").is_none_or(|part| entry.message.contains(part))
+                && contains.as_ref().is_none_or(|part| entry.message.to_lowercase().contains(part))
         };
         let with_traces = params.get("stack_traces").and_then(Json::as_bool).unwrap_or(true);
         let max = params.get("max_entries").and_then(Json::as_u64).unwrap_or(200);
@@ -185,7 +210,7 @@ mod tests {
         let read = |params| sample().read(&params, FRAME_MAX);
         let all = read(json!({}));
         assert_eq!((&all["count"], &all["truncated"]), (&json!(5), &json!(false)));
-        let errors = read(json!({ "types": ["error", "warning"], "stack_traces": false }));
+        let errors = read(json!({ "types": ["exception", "warning"], "stack_traces": false }));
         assert_eq!(errors["count"], 2);
         assert_eq!(errors["entries"][1]["stack_trace"], "");
         let newest = read(json!({ "max_entries": 2 }));
@@ -194,7 +219,7 @@ mod tests {
             (&newest["entries"][1]["message"], &newest["more"]),
             (&json!("Autosave done"), &json!(3))
         );
-        assert_eq!(read(json!({ "contains": "level" }))["count"], 1);
+        assert_eq!(read(json!({ "contains": "SCENE" }))["count"], 1);
     }
 
     #[test]

@@ -1,7 +1,11 @@
 //! The demo: a tour with a real server, a mock Unity and a real MCP client.
 
-use std::path::{Path, PathBuf};
-use std::process::Stdio;
+mod server;
+
+use std::net::TcpListener;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use mock_unity::session::{self, Order, Passing};
@@ -11,15 +15,18 @@ use rmcp_client::model::{CallToolRequestParams, JsonObject, ProgressNotification
 use rmcp_client::service::{NotificationContext, RunningService};
 use rmcp_client::{ClientHandler, RoleClient, ServiceExt};
 use serde_json::json;
-use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
-use tokio::process::{Child, Command as Process};
+use tokio::process::Child;
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, yield_now};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::cli::Demo;
-use crate::display::write_line;
+use crate::display::{Colour, Style, write_line};
+use crate::prompt;
+use server::Shown;
 
+/// The port that agents and plugins expect.
+const DEFAULT_PORT: u16 = 8091;
 /// Longer than any step takes, unless it hangs.
 const STEP_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -32,7 +39,7 @@ impl ClientHandler for Agent {
         progress: ProgressNotificationParam,
         _context: NotificationContext<RoleClient>,
     ) {
-        say("       …", &printable(&progress.message.unwrap_or_default(), 100));
+        say("…", Colour::Faint, &printable(&progress.message.unwrap_or_default(), 100));
     }
 }
 
@@ -43,20 +50,27 @@ struct Stage {
     agent: RunningService<RoleClient, Agent>,
     orders: mpsc::Sender<Order>,
     unity: JoinHandle<Books>,
+    shown: Arc<Shown>,
 }
 
 pub(crate) async fn run(demo: Demo) -> Result<(), String> {
     let program = match demo.server {
         Some(program) => program,
-        None => find_server().await?,
+        None => server::find().await?,
     };
+    let port = demo.port.or(demo.stay.then_some(DEFAULT_PORT)).unwrap_or(0);
+    // A server with --stdio would relay to the one that has the port.
+    TcpListener::bind(("127.0.0.1", port)).map_err(|error| {
+        format!("port {port} is not free ({error}); choose another one with --port")
+    })?;
     write_line(
         "unity-mcp connects AI agents with the Unity Editor. This tour shows what happens while a (mock)",
     );
     write_line(
         "Unity compiles and reloads: no call is lost, none runs twice, and the agent does not poll.",
     );
-    let stage = Stage::set(&program).await?;
+    let shown = Shown { whole_log: demo.server_log, calls: AtomicBool::new(false) };
+    let stage = Stage::set(&program, port, shown).await?;
     stage.story().await?;
     if demo.stay {
         stage.stay().await?;
@@ -69,42 +83,38 @@ pub(crate) async fn run(demo: Demo) -> Result<(), String> {
 }
 
 impl Stage {
-    async fn set(program: &Path) -> Result<Self, String> {
-        let mut server = Process::new(program)
-            .args(["--stdio", "--port", "0"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()
-            .map_err(|error| format!("{} does not start: {error}", program.display()))?;
+    async fn set(program: &Path, port: u16, shown: Shown) -> Result<Self, String> {
+        let mut server = server::start(program, port)?;
         let streams = server.stdout.take().zip(server.stdin.take());
         let streams = streams.ok_or("the server has no stdio")?;
         let log = server.stderr.take().ok_or("the server has no log")?;
         let silent = |_| "the server does not answer".to_owned();
-        let port = timeout(STEP_TIMEOUT, port_in(log)).await.map_err(silent)??;
+        let shown = Arc::new(shown);
+        let port = server::read_log(log, shown.clone());
+        let port = timeout(STEP_TIMEOUT, port).await.map_err(silent)??;
         let agent = timeout(STEP_TIMEOUT, Agent.serve(streams)).await.map_err(silent)?;
         let agent = agent.map_err(|error| format!("the server does not answer as MCP: {error}"))?;
         let (orders, received) = mpsc::channel(16);
         let unity = tokio::spawn(play_unity(port, received));
-        Ok(Self { port, server, agent, orders, unity })
+        Ok(Self { port, server, agent, orders, unity, shown })
     }
 
     async fn story(&self) -> Result<(), String> {
         chapter("1. An agent lists the tools");
         let tools = self.agent.list_all_tools().await.map_err(|error| error.to_string())?;
         let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_ref()).collect();
-        say("agent", &format!("sees {}", names.join(", ")));
+        agent_says(&format!("sees {}", names.join(", ")));
 
         chapter("2. Unity connects");
         self.wait_for("get_editor_state", json!({}), |state| at(state, "/connected") == "true")
             .await?;
         let state = self.show("get_editor_state", json!({})).await?;
         let (server, editor) = (at(&state, "/server_state"), at(&state, "/editor_state"));
-        say("", &format!("the server is {server}, the Editor is {editor}"));
-        let console = self.show("read_console", json!({ "types": ["error", "warning"] })).await?;
+        detail(&format!("the server is {server}, the Editor is {editor}"));
+        let console =
+            self.show("read_console", json!({ "types": ["exception", "warning"] })).await?;
         for entry in items(&console, "/entries") {
-            say("", &format!("{}: {}", at(entry, "/type"), at(entry, "/message")));
+            detail(&format!("{}: {}", at(entry, "/type"), at(entry, "/message")));
         }
 
         chapter("3. Unity compiles; the agent calls anyway, and the call waits");
@@ -119,9 +129,9 @@ impl Stage {
 
         chapter("6. A call with a wrong argument is rejected and does not run");
         let refused = self.raw_call("read_console", json!({ "max_entries": 0 })).await?;
-        say("agent", &format!("read_console -> {}", at(&refused, "/error/code")));
+        agent_says(&format!("read_console -> {}", at(&refused, "/error/code")));
         let ran = at(&refused, "/error/details/execution_guarantee");
-        say("", &format!("{} ({ran})", at(&refused, "/error/message")));
+        detail(&format!("{} ({ran})", at(&refused, "/error/message")));
         Ok(())
     }
 
@@ -129,7 +139,7 @@ impl Stage {
         chapter("4. A test run, with a compile and a domain reload in the middle");
         let job = self.show("run_tests", json!({})).await?;
         let id = at(&job, "/job_id");
-        say("", &format!("{id} is {}", at(&job, "/state")));
+        detail(&format!("{id} is {}", at(&job, "/state")));
         sleep(Duration::from_millis(700)).await;
         self.order("compile 1s").await;
         let arguments = json!({ "job_id": id, "wait_ms": 20_000 });
@@ -142,9 +152,9 @@ impl Stage {
             count("passed"),
             count("failed")
         );
-        say("agent", &line);
+        agent_says(&line);
         for test in items(&ended, "/result/failed_tests") {
-            say("", &format!("{}: {}", at(test, "/name"), at(test, "/message")));
+            detail(&format!("{}: {}", at(test, "/name"), at(test, "/message")));
         }
         Ok(())
     }
@@ -158,10 +168,9 @@ impl Stage {
         let begun = |job: &Json| at(job, "/progress/total") == "15" || has_ended(job);
         self.wait_for("get_job_status", arguments.clone(), begun).await?;
         let cancel = self.show("cancel_job", arguments).await?;
-        say("", &at(&cancel, "/status"));
-        let arguments = json!({ "job_id": id, "wait_ms": 5_000 });
-        let ended = self.wait_for("get_job_status", arguments, has_ended).await?;
-        say("agent", &format!("get_job_status -> {}", at(&ended, "/state")));
+        detail(&at(&cancel, "/status"));
+        let ended = self.wait_for("get_job_status", json!({ "job_id": id }), has_ended).await?;
+        agent_says(&format!("get_job_status -> {}", at(&ended, "/state")));
         Ok(())
     }
 
@@ -215,7 +224,7 @@ impl Stage {
     async fn show(&self, tool: &str, arguments: Json) -> Result<Json, String> {
         let began = Instant::now();
         let answer = self.call(tool, arguments).await?;
-        say("agent", &format!("{tool} -> answered after {} ms", began.elapsed().as_millis()));
+        agent_says(&format!("{tool} -> answered after {} ms", began.elapsed().as_millis()));
         Ok(answer)
     }
 
@@ -226,19 +235,31 @@ impl Stage {
         }
     }
 
+    /// Until Ctrl-C, or until a person types `quit`.
     async fn stay(self) -> Result<(), String> {
         let interrupt = tokio::spawn(tokio::signal::ctrl_c());
         yield_now().await; // The handler must be installed before the text below is printed.
+        self.shown.calls.store(true, Ordering::Relaxed);
         let url = format!("http://127.0.0.1:{}/mcp", self.port);
-        write_line("\nServer and mock Unity run until Ctrl-C. Connect your own agent:");
+        write_line(
+            "\nServer and mock Unity run until Ctrl-C. Connect your own agent; its calls are shown here:",
+        );
         write_line(&format!("  claude mcp add --transport http unity {url}"));
         write_line(&format!("  codex mcp add unity --url {url}"));
         write_line(&format!(
             "  {}",
             json!({ "mcpServers": { "unity": { "type": "http", "url": url } } })
         ));
-        // The demo ends even if the handler failed.
-        drop(interrupt.await);
+        write_line(
+            "Type what Unity shall do, for example \"compile 3s\"; \"help\" lists the commands.",
+        );
+        prompt::start(self.orders.clone(), Style::text());
+        tokio::select! {
+            // The demo ends even if the handler failed.
+            _ = interrupt => {}
+            // Unity's record is shown below.
+            () = self.orders.closed() => {}
+        }
         self.end().await
     }
 
@@ -267,9 +288,9 @@ async fn play_unity(port: u16, orders: mpsc::Receiver<Order>) -> Books {
         Settings { reload_time: Some(Duration::from_millis(1_500)), ..Settings::default() };
     let mut unity = MockEditor::new(settings);
     let tap = |_: Duration, passing: Passing<'_>| match passing {
-        Passing::Tell(line) => say("Unity", line),
-        Passing::Connected => say("Unity", "connected"),
-        Passing::Gone => say("Unity", "disconnected"),
+        Passing::Tell(line) => unity_says(line),
+        Passing::Connected => unity_says("connected"),
+        Passing::Gone(_) => unity_says("disconnected"),
         Passing::ToServer(_)
         | Passing::FromServer(_)
         | Passing::Binary(_)
@@ -279,51 +300,13 @@ async fn play_unity(port: u16, orders: mpsc::Receiver<Order>) -> Books {
     unity.books().clone()
 }
 
-/// The server of this workspace, built in the same profile. Without the workspace, the installed one.
-async fn find_server() -> Result<PathBuf, String> {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml");
-    if !workspace.exists() {
-        return Ok(PathBuf::from("unity-mcp"));
-    }
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut build = Process::new(cargo);
-    build.args(["build", "--package", "unity-mcp", "--message-format", "json-render-diagnostics"]);
-    build.arg("--manifest-path").arg(&workspace).stderr(Stdio::inherit());
-    if !cfg!(debug_assertions) {
-        build.arg("--release");
-    }
-    let built = build.output().await.map_err(|error| format!("cargo does not start: {error}"))?;
-    if !built.status.success() {
-        return Err("the server does not build".to_owned());
-    }
-    let messages = String::from_utf8_lossy(&built.stdout).into_owned();
-    let executable = messages.lines().find_map(|line| {
-        let message: Json = serde_json::from_str(line).ok()?;
-        message.get("executable")?.as_str().map(PathBuf::from)
-    });
-    executable.ok_or_else(|| "cargo did not report where the server is".to_owned())
-}
-
-/// The port from the log of the server. The rest of the log is read and dropped.
-async fn port_in(log: impl AsyncRead + Unpin + Send + 'static) -> Result<u16, String> {
-    let mut lines = BufReader::new(log).lines();
-    let mut seen = Vec::new();
-    while let Ok(Some(line)) = lines.next_line().await {
-        let after = line.split("http://127.0.0.1:").nth(1).and_then(|rest| rest.split('/').next());
-        if let Some(port) = after.and_then(|port| port.parse().ok()) {
-            tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
-            return Ok(port);
-        }
-        seen.push(line);
-    }
-    Err(format!("the server ended at once: {}", printable(&seen.join(" | "), 400)))
-}
-
-/// The value at a JSON pointer, as text.
+/// The value at a JSON pointer, as text in one line.
 fn at(answer: &Json, place: &str) -> String {
     match answer.pointer(place) {
         None | Some(Json::Null) => String::new(),
-        Some(Json::String(text)) => printable(text, 200),
+        Some(Json::String(text)) => {
+            printable(&text.split_whitespace().collect::<Vec<_>>().join(" "), 200)
+        }
         Some(other) => other.to_string(),
     }
 }
@@ -337,9 +320,24 @@ fn has_ended(job: &Json) -> bool {
 }
 
 fn chapter(title: &str) {
-    write_line(&format!("\n{title}"));
+    write_line(&format!("\n{}", Style::text().paint(Colour::Bold, title)));
 }
 
-fn say(who: &str, what: &str) {
-    write_line(&format!("  {who:>8}  {what}"));
+fn say(who: &str, colour: Colour, what: &str) {
+    let who = Style::text().paint(colour, &format!("{who:>8}"));
+    write_line(&format!("  {who}  {what}"));
+}
+
+/// A line of the agent.
+fn agent_says(what: &str) {
+    say("agent", Colour::Cyan, what);
+}
+
+/// More about the line before.
+fn detail(what: &str) {
+    say("", Colour::Faint, what);
+}
+
+fn unity_says(what: &str) {
+    say("Unity", Colour::Yellow, what);
 }

@@ -5,12 +5,14 @@ use std::sync::OnceLock;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::Duration;
 
-use mock_unity::session::Passing;
+use mock_unity::session::{Closed, Passing};
 use protocol::{Json, printable, printable_json};
 use serde_json::json;
 
-/// Characters that are shown of one frame.
-const FRAME_MAX: usize = 160;
+use crate::terminal::{columns, fit};
+
+/// Characters of one frame that may be shown on a wide terminal.
+const FRAME_MAX: usize = 2_000;
 /// Lines that may wait to be written. Further lines are dropped.
 const WAITING_MAX: usize = 10_000;
 const FLUSH_TIMEOUT: Duration = Duration::from_millis(500);
@@ -29,9 +31,40 @@ impl Style {
     }
 }
 
+/// Colours of a terminal.
+#[derive(Clone, Copy)]
+pub(crate) enum Colour {
+    Bold,
+    Faint,
+    Red,
+    Green,
+    Yellow,
+    Cyan,
+}
+
+impl Style {
+    /// The text in this colour, if the output has colours.
+    pub(crate) fn paint(self, colour: Colour, text: &str) -> String {
+        let code = match colour {
+            Colour::Bold => 1,
+            Colour::Faint => 2,
+            Colour::Red => 31,
+            Colour::Green => 32,
+            Colour::Yellow => 33,
+            Colour::Cyan => 36,
+        };
+        match self {
+            Self::Coloured => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
+            Self::Plain | Self::Json => text.to_owned(),
+        }
+    }
+}
+
 pub(crate) struct Display {
     style: Style,
     port: u16,
+    /// Whether pings and pongs are shown. JSON lines always have them.
+    heartbeats: bool,
     /// The last problem of the connection.
     pub(crate) problem: String,
     /// Failed attempts to connect since the last success. Only the first is shown.
@@ -39,13 +72,13 @@ pub(crate) struct Display {
 }
 
 impl Display {
-    pub(crate) fn new(style: Style, port: u16) -> Self {
+    pub(crate) fn new(style: Style, port: u16, heartbeats: bool) -> Self {
         if style != Style::Json {
             write_line(&format!(
                 "mock-unity connects to ws://127.0.0.1:{port}/unity; type \"help\" or \"quit\""
             ));
         }
-        Self { style, port, problem: String::new(), failed: 0 }
+        Self { style, port, heartbeats, problem: String::new(), failed: 0 }
     }
 
     pub(crate) fn show(&mut self, at: Duration, passing: Passing<'_>) {
@@ -59,22 +92,31 @@ impl Display {
             }
             Passing::Connected => self.failed = 0,
             Passing::Tell(line) => self.problem = printable(line, FRAME_MAX),
-            Passing::ToServer(_) | Passing::FromServer(_) | Passing::Binary(_) | Passing::Gone => {}
+            Passing::ToServer(frame) | Passing::FromServer(frame)
+                if is_heartbeat(frame) && !self.heartbeats && self.style != Style::Json =>
+            {
+                return;
+            }
+            Passing::Gone(Some(closed)) => self.problem = closed_by(closed),
+            Passing::ToServer(_)
+            | Passing::FromServer(_)
+            | Passing::Binary(_)
+            | Passing::Gone(None) => {}
         }
         match self.style {
             Style::Json => write_line(&printable_json(&json_line(at, passing).to_string())),
-            Style::Plain => write_line(&self.plain_line(at, passing)),
-            Style::Coloured => {
+            Style::Plain | Style::Coloured => {
                 let colour = match passing {
                     Passing::ToServer(text) | Passing::FromServer(text) if is_heartbeat(text) => {
-                        "2"
+                        Colour::Faint
                     }
-                    Passing::ToServer(_) | Passing::Binary(_) => "36",
-                    Passing::FromServer(_) => "32",
-                    Passing::Connected | Passing::Tell(_) => "33",
-                    Passing::Gone | Passing::DialFailed(_) => "31",
+                    Passing::ToServer(_) | Passing::Binary(_) => Colour::Cyan,
+                    Passing::FromServer(_) => Colour::Green,
+                    Passing::Connected | Passing::Tell(_) => Colour::Yellow,
+                    Passing::Gone(_) | Passing::DialFailed(_) => Colour::Red,
                 };
-                write_line(&format!("\u{1b}[{colour}m{}\u{1b}[0m", self.plain_line(at, passing)));
+                let line = fit(&self.plain_line(at, passing), columns());
+                write_line(&self.style.paint(colour, &line));
             }
         }
     }
@@ -85,7 +127,8 @@ impl Display {
             Passing::FromServer(frame) => ("<-", brief(frame)),
             Passing::Binary(bytes) => ("->", format!("binary frame of {bytes} bytes")),
             Passing::Connected => ("==", "connected".to_owned()),
-            Passing::Gone => ("xx", "disconnected".to_owned()),
+            Passing::Gone(None) => ("xx", "disconnected".to_owned()),
+            Passing::Gone(Some(closed)) => ("xx", closed_by(closed)),
             Passing::DialFailed(error) => {
                 let (error, port) = (printable(error, FRAME_MAX), self.port);
                 let hint = format!("start a server with `unity-mcp --port {port}`");
@@ -97,10 +140,20 @@ impl Display {
     }
 }
 
+/// What the close frame of the server says.
+fn closed_by(Closed { code, reason }: Closed<'_>) -> String {
+    let reason = if reason.is_empty() { "no reason given" } else { reason };
+    format!("the server closed the connection: {code} {}", printable(reason, 200))
+}
+
 enum Item {
     Line(String),
     Flush(SyncSender<()>),
+    PrintWith(Print),
 }
+
+/// Writes a line with its line end; false if it could not.
+type Print = Box<dyn FnMut(String) -> bool + Send>;
 
 /// A separate thread writes, so that a closed or blocked stdout does not stop the mock.
 fn items() -> &'static SyncSender<Item> {
@@ -108,9 +161,13 @@ fn items() -> &'static SyncSender<Item> {
     ITEMS.get_or_init(|| {
         let (items, waiting) = sync_channel(WAITING_MAX);
         std::thread::spawn(move || {
+            let mut print: Print =
+                Box::new(|line| std::io::stdout().write_all(line.as_bytes()).is_ok());
             for item in waiting {
                 match item {
-                    Item::Line(line) => writeln!(std::io::stdout(), "{line}").unwrap_or_default(),
+                    // A closed stdout is no reason to end.
+                    Item::Line(line) => drop(print(line + "\n")),
+                    Item::PrintWith(other) => print = other,
                     Item::Flush(done) => done.send(()).unwrap_or_default(),
                 }
             }
@@ -121,6 +178,11 @@ fn items() -> &'static SyncSender<Item> {
 
 pub(crate) fn write_line(line: &str) {
     items().try_send(Item::Line(line.to_owned())).unwrap_or_default();
+}
+
+/// From here on, lines are written by this function.
+pub(crate) fn print_with(print: impl FnMut(String) -> bool + Send + 'static) {
+    items().try_send(Item::PrintWith(Box::new(print))).unwrap_or_default();
 }
 
 /// Waits until the last lines are written, or until the timeout.
@@ -157,7 +219,13 @@ fn json_line(at: Duration, passing: Passing<'_>) -> Json {
         Passing::FromServer(text) => ("from_server", frame(text)),
         Passing::Binary(bytes) => ("binary", json!(bytes)),
         Passing::Connected => ("connected", Json::Null),
-        Passing::Gone => ("disconnected", Json::Null),
+        Passing::Gone(closed) => (
+            "disconnected",
+            closed.map_or(
+                Json::Null,
+                |Closed { code, reason }| json!({ "code": code, "reason": reason }),
+            ),
+        ),
         Passing::DialFailed(error) => ("no_connection", json!(error)),
         Passing::Tell(line) => ("tell", json!(line)),
     };

@@ -115,6 +115,8 @@ enum Activity {
     Ready,
     Compiling {
         until: Duration,
+        /// How many errors it will find.
+        errors: usize,
     },
     /// The domain reloads: the plugin is not loaded.
     Reloading {
@@ -287,7 +289,7 @@ impl MockEditor {
     fn next_due(&self) -> Option<(Duration, Due)> {
         let activity = match self.activity {
             Activity::Ready => None,
-            Activity::Compiling { until }
+            Activity::Compiling { until, .. }
             | Activity::Reloading { until }
             | Activity::Ended { until } => Some((until, Due::Activity)),
         };
@@ -345,7 +347,12 @@ impl MockEditor {
 
     fn on_activity_over(&mut self, at: Duration) {
         match (self.activity, self.settings.reload_time) {
-            (Activity::Compiling { .. }, Some(reload)) => self.begin_reload(at, reload),
+            (Activity::Compiling { errors: 0, .. }, Some(reload)) => self.begin_reload(at, reload),
+            (Activity::Compiling { errors, .. }, _) if errors > 0 => {
+                self.tell(&format!("the compile failed with {errors} errors"));
+                self.console.add_compile_errors(errors);
+                self.become_ready(at);
+            }
             (Activity::Ended { .. }, _) => {
                 self.tell("the Editor has restarted");
                 self.become_ready(at);

@@ -4,6 +4,7 @@ mod cli;
 mod demo;
 mod display;
 mod prompt;
+mod terminal;
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -21,6 +22,7 @@ use display::Display;
 const NO_SERVER: u8 = 3;
 
 fn main() -> ExitCode {
+    let _mode = terminal::SavedMode::save();
     let ended = match Cli::read() {
         Ok(cli) => run(cli),
         Err(problem) => Err((2, problem)),
@@ -59,7 +61,7 @@ async fn play_plugin(play: Play) -> Result<(), (u8, String)> {
     if let Some(after) = play.drop_after {
         editor.plan(after, None, Command::Drop(None));
     }
-    let mut display = Display::new(play.display, port);
+    let mut display = Display::new(play.display, port, play.heartbeats);
     let (orders, received) = mpsc::channel(16);
     prompt::start(orders.clone(), play.display);
     tokio::spawn(async move {

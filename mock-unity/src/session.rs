@@ -25,6 +25,9 @@ const READ_BUFFER: usize = 8 * 1024;
 /// How long to wait for the end of a close handshake.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
+/// Stands for a close frame without a code (RFC 6455).
+const NO_CODE: u16 = 1005;
+
 /// What the caller of [`run`] can ask for.
 #[derive(Debug)]
 pub enum Order {
@@ -48,11 +51,20 @@ pub enum Passing<'a> {
     /// A socket is open.
     Connected,
     /// The socket is closed or dropped.
-    Gone,
+    Gone(Option<Closed<'a>>),
     /// A socket could not be opened, and why.
     DialFailed(&'a str),
     /// A line for a person.
     Tell(&'a str),
+}
+
+/// The close frame of the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Closed<'a> {
+    /// For example 1008.
+    pub code: u16,
+    /// May be empty.
+    pub reason: &'a str,
 }
 
 /// Why a session has ended.
@@ -127,6 +139,7 @@ struct Session<'a, D, S, T> {
 struct Closing {
     /// Until when to wait for the end of the socket.
     until: Instant,
+    code: u16,
     reason: String,
 }
 
@@ -148,9 +161,11 @@ where
         match message {
             Some(Ok(Message::Text(text))) => return Some(text.as_str().to_owned()),
             Some(Ok(Message::Close(frame))) => {
-                let reason = frame.map(|frame| frame.reason.as_str().to_owned());
                 let until = Instant::now() + CLOSE_TIMEOUT;
-                *closing = Some(Closing { until, reason: reason.unwrap_or_default() });
+                let (code, reason) = frame.map_or((NO_CODE, String::new()), |frame| {
+                    (frame.code.into(), frame.reason.as_str().to_owned())
+                });
+                *closing = Some(Closing { until, code, reason });
             }
             // The library answers pings.
             Some(Ok(
@@ -187,9 +202,13 @@ where
             }
             None => {
                 self.socket = None;
-                self.tell(Passing::Gone);
-                let reason = self.closing.take().map(|closing| closing.reason);
-                Input::Closed { reason: reason.unwrap_or_default() }
+                let closing = self.closing.take();
+                self.tell(Passing::Gone(
+                    closing
+                        .as_ref()
+                        .map(|Closing { code, reason, .. }| Closed { code: *code, reason }),
+                ));
+                Input::Closed { reason: closing.map(|closing| closing.reason).unwrap_or_default() }
             }
         }
     }
@@ -212,7 +231,7 @@ where
                 }
                 Output::Cut => {
                     if self.socket.take().is_some() {
-                        self.tell(Passing::Gone);
+                        self.tell(Passing::Gone(None));
                     }
                     None
                 }
@@ -283,7 +302,7 @@ where
             }
             Ok(Err(_)) | Err(_) => {
                 self.socket = None;
-                self.tell(Passing::Gone);
+                self.tell(Passing::Gone(None));
                 Some(Input::Closed { reason: String::new() })
             }
         }
@@ -298,7 +317,7 @@ where
             };
             // The socket is dropped even if the server does not answer.
             timeout(CLOSE_TIMEOUT, handshake).await.unwrap_or_default();
-            self.tell(Passing::Gone);
+            self.tell(Passing::Gone(None));
         }
     }
 }

@@ -161,8 +161,8 @@ pub(crate) fn report(tests: &[Test]) -> Json {
     let failed = tests.iter().filter(|test| test.outcome == TestOutcome::Fail).map(|test| {
         json!({
             "name": test.name,
-            "message": "Expected: 3 But was: 2",
-            "stack_trace": format!("at {} () in Assets/Tests/Tests.cs:17", test.name),
+            "message": "  Expected: 3\n  But was:  2\n",
+            "stack_trace": format!("at {} () [0x00012] in ./Assets/Tests/GameTests.cs:17", test.name),
         })
     });
     let duration: Duration = tests.iter().map(|test| test.takes).sum();

@@ -7,7 +7,7 @@ mod commands;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{Parser, Subcommand, value_parser};
 use commands::swarm::{self, Options};
 use commands::{canary, figures, scenario};
 use sim::levels::run::Level;
@@ -43,7 +43,7 @@ enum Command {
     /// Run every scenario in two processes and compare the results byte by byte.
     Meta {
         /// The number of seeds.
-        #[arg(long, default_value_t = 3)]
+        #[arg(long, default_value_t = 3, value_parser = value_parser!(u64).range(1..))]
         seeds: u64,
     },
     /// Print everything that is recorded in every scenario.
@@ -72,7 +72,7 @@ enum Command {
         #[arg(long, value_enum, default_value_t = Level::Core)]
         level: Level,
         /// The number of plans.
-        #[arg(long, default_value_t = 10_000)]
+        #[arg(long, default_value_t = 10_000, value_parser = value_parser!(u64).range(1..))]
         seeds: u64,
         /// The first seed.
         #[arg(long, default_value_t = 0)]

@@ -120,7 +120,7 @@ impl Jobs {
             let Work { noun, unit, steps, ends, summary, .. } = &job.work;
             if job.is_cancelled {
                 job.state = JobState::Cancelled;
-                let how = format!("the {noun} was cancelled after {} {unit}", job.done);
+                let how = format!("the {noun} was cancelled, {unit} done: {}", job.done);
                 end = Some((job.id.clone(), how));
             } else if job.done == steps.len() {
                 job.state = *ends;

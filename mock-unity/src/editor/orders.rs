@@ -14,16 +14,22 @@ const FREEZE_TIME: Duration = Duration::from_secs(10);
 
 impl MockEditor {
     pub(super) fn obey(&mut self, now: Duration, command: Command) {
+        if let Some(text) = confirmation(&command) {
+            self.tell(&text);
+        }
         match command {
-            Command::Compile(_) | Command::Reload(_) | Command::Play(_) if !self.has_a_plugin() => {
+            Command::Compile(_)
+            | Command::CompileFails(_)
+            | Command::Reload(_)
+            | Command::Play(_)
+                if !self.has_a_plugin() =>
+            {
                 self.tell("ignored: the domain is not loaded");
             }
             Command::Compile(time) => {
-                let time = time.unwrap_or(self.settings.compile_time);
-                self.tell(&format!("compiling for {}", show_duration(time)));
-                self.activity = Activity::Compiling { until: now + time };
-                self.say_status();
+                self.compile(now, time.unwrap_or(self.settings.compile_time), 0);
             }
+            Command::CompileFails(errors) => self.compile(now, self.settings.compile_time, errors),
             Command::Reload(time) => {
                 self.begin_reload(now, time.or(self.settings.reload_time).unwrap_or(AWAY_TIME));
             }
@@ -44,6 +50,7 @@ impl MockEditor {
                 self.tell("a modal dialog is open");
                 self.stuck = Some(None);
             }
+            Command::Resume if self.stuck.is_none() => self.tell("the main thread is not stuck"),
             Command::Resume => self.resume(now),
             Command::Log { kind, message } => self.console.add(kind, &message),
             Command::Clear => self.console.clear(),
@@ -68,6 +75,12 @@ impl MockEditor {
             }
         }
         self.set_pace(now);
+    }
+
+    fn compile(&mut self, now: Duration, time: Duration, errors: usize) {
+        self.tell(&format!("compiling for {}", show_duration(time)));
+        self.activity = Activity::Compiling { until: now + time, errors };
+        self.say_status();
     }
 
     /// An unloaded domain drops its socket without a close handshake. A plugin stores its jobs and loses its
@@ -135,4 +148,39 @@ impl MockEditor {
             self.set_pace(now);
         }
     }
+}
+
+/// For commands whose effect cannot be seen at once. `None`: the effect itself is shown.
+fn confirmation(command: &Command) -> Option<String> {
+    let text = match command {
+        Command::Log { kind, .. } => return Some(format!("added to the console: {}", kind.text())),
+        Command::Clear => "the console is empty",
+        Command::FailTests(count) => return Some(format!("{count} tests will fail")),
+        Command::Cancel(CancelPolicy::Honour) => "a cancel ends its job",
+        Command::Cancel(CancelPolicy::Refuse) => "a cancel is refused",
+        Command::Cancel(CancelPolicy::Ignore) => "a cancel is accepted and ignored",
+        Command::Pong(PongPolicy::After(time)) => {
+            return Some(format!("a pong takes {}", show_duration(*time)));
+        }
+        Command::Pong(PongPolicy::Never) => "pings are not answered",
+        Command::Answer(_) => "the next answer will be spoilt",
+        Command::LoseJobs => "all jobs are forgotten",
+        Command::Lie(_) => "the next job_status will be wrong",
+        Command::Behave => "every misbehaviour has ended",
+        Command::Compile(_)
+        | Command::CompileFails(_)
+        | Command::Reload(_)
+        | Command::Play(_)
+        | Command::Restart(_)
+        | Command::Drop(_)
+        | Command::Close(_)
+        | Command::GoAway(_)
+        | Command::Freeze(_)
+        | Command::Dialog
+        | Command::Resume
+        | Command::Project(_)
+        | Command::Stale
+        | Command::Say(_) => return None,
+    };
+    Some(text.to_owned())
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod canary;
 pub(crate) mod figures;
+mod findings;
 mod progress;
 pub(crate) mod scenario;
 pub(crate) mod swarm;

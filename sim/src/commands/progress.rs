@@ -26,7 +26,13 @@ impl Progress {
         }
         self.shown += pause;
         let rate = done as f64 / self.begin.elapsed().as_secs_f64();
-        let line = format!("{done} of {} {}, {rate:.0} a second", self.all, self.of);
+        let left = (self.all.saturating_sub(done)) as f64 / rate.max(f64::MIN_POSITIVE);
+        let line = format!(
+            "{done} of {} {}, {rate:.0} a second, {} left",
+            self.all,
+            self.of,
+            minutes(left)
+        );
         if self.is_terminal {
             let full = (done as usize * BAR).checked_div(self.all as usize).unwrap_or(0).min(BAR);
             let bar = "#".repeat(full) + &"-".repeat(BAR - full);
@@ -41,5 +47,14 @@ impl Progress {
         if self.is_terminal {
             print!("\r\x1b[K");
         }
+    }
+}
+
+/// `42 s` or `3 min`, rounded up.
+fn minutes(seconds: f64) -> String {
+    if seconds < 90.0 {
+        format!("{:.0} s", seconds.ceil())
+    } else {
+        format!("{:.0} min", (seconds / 60.0).ceil())
     }
 }

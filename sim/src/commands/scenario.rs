@@ -6,9 +6,13 @@ use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
+use super::findings;
 use sim::levels::run::{self, Level};
 use sim::scenario::Scenario;
 use sim::scenario::files::{self, ScenarioFile};
+
+use terminal_size::terminal_size;
+use textwrap::{Options, fill};
 
 /// The exit code for bad usage or a wrong file.
 const USAGE: u8 = 2;
@@ -18,9 +22,16 @@ pub(crate) fn list() -> ExitCode {
         Ok(scenarios) => scenarios,
         Err(problem) => return usage_error(&problem),
     };
-    let width = scenarios.iter().map(|(file, _)| file.name.len()).max().unwrap_or(0);
-    for (file, scenario) in scenarios {
-        print(&format!("{:<width$}  {}\n", file.name, scenario.why));
+    let columns = terminal_size().map_or(100, |(width, _)| usize::from(width.0)).clamp(40, 100);
+    let options = Options::new(columns).initial_indent("      ").subsequent_indent("      ");
+    let mut last_topic = "";
+    for (file, scenario) in &scenarios {
+        let (topic, name) = file.name.split_once("::").unwrap_or(("", &file.name));
+        if topic != last_topic {
+            print(&format!("{}{topic}\n", if last_topic.is_empty() { "" } else { "\n" }));
+            last_topic = topic;
+        }
+        print(&format!("  {name}\n{}\n", fill(&scenario.why, &options)));
     }
     ExitCode::SUCCESS
 }
@@ -67,6 +78,12 @@ pub(crate) fn run(
         }
         for failure in &run.failures {
             print(&format!("  {failure}\n"));
+        }
+        if !run.failures.is_empty() {
+            print(&match findings::write(&file.name.replace("::", "_"), &scenario, &run) {
+                Ok(path) => format!("  drawn in {}\n", path.with_extension("html").display()),
+                Err(problem) => format!("  it could not be drawn: {problem}\n"),
+            });
         }
         failed += usize::from(!run.failures.is_empty());
     }

@@ -1,6 +1,5 @@
 //! The swarm: many random plans at one level, on all cores of the machine.
 
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -8,15 +7,12 @@ use std::time::{Duration, Instant};
 
 use sim::faults::Fault;
 use sim::judge::coverage::Coverage;
-use sim::levels::run::{Level, Run, run, run_brief};
+use sim::levels::run::{Level, run, run_brief};
 use sim::random::plan;
 use sim::random::shrink::shrink;
-use sim::scenario::Scenario;
 
+use super::findings;
 use super::progress::Progress;
-
-/// Where plans that find something are written.
-const FINDINGS: &str = "target/sim-failures";
 
 #[derive(Clone, Copy)]
 pub(crate) struct Options {
@@ -144,22 +140,11 @@ fn show_finding(level: Level, seed: u64, found: &[String]) -> ExitCode {
         found.first().map_or("", String::as_str)
     );
     println!("the smallest plan that finds it:\n\n{}", small.text());
-    match write_down(seed, &small, &run(level, &small)) {
+    match findings::write(&format!("seed_{seed}"), &small, &run(level, &small)) {
         Ok(path) => println!("written to {} with its trace and its page", path.display()),
         Err(problem) => println!("it could not be written: {problem}"),
     }
     ExitCode::FAILURE
-}
-
-/// Writes a scenario with its trace and page. Give it a better `why` and commit it.
-fn write_down(seed: u64, plan: &Scenario, run: &Run) -> std::io::Result<PathBuf> {
-    std::fs::create_dir_all(FINDINGS)?;
-    let path = Path::new(FINDINGS).join(format!("seed_{seed}.yaml"));
-    std::fs::write(&path, plan.text())?;
-    std::fs::write(path.with_extension("trace"), run.trace())?;
-    let page = sim::record::html::page(&format!("seed {seed}"), plan, run);
-    std::fs::write(path.with_extension("html"), page)?;
-    Ok(path)
 }
 
 /// Prints a plan, or runs it and prints its trace.

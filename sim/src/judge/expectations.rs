@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use mock_unity::Books;
-use protocol::Json;
+use protocol::{Json, printable};
 
 use crate::record::calls::{CallRecord, CallRecordsSnapshot, CallResult};
 use crate::scenario::{Call, Expected, Scenario};
@@ -27,7 +27,10 @@ pub(crate) fn expectations(
     if let Some(expected) = &scenario.executed
         && executed != *expected
     {
-        failures.push(format!("Unity ran {executed:?}, expected {expected:?}"));
+        let list = |labels: &[String]| {
+            if labels.is_empty() { "nothing".to_owned() } else { labels.join(", ") }
+        };
+        failures.push(format!("Unity ran {}, expected {}", list(&executed), list(expected)));
     }
     for label in &scenario.executed_once {
         let times = executed.iter().filter(|executed| *executed == label).count();
@@ -50,7 +53,14 @@ fn check_call(call: &Call, record: &CallRecord) -> Result<(), String> {
         (many, _) => return Err(format!("it was answered {} times", many.len())),
     };
     let fits = match (&call.expected, told) {
-        (Expected::Ok(fields), CallResult::Ok(result)) => contains(result, fields),
+        (Expected::Ok(fields), CallResult::Ok(result)) => {
+            let mut differences = Vec::new();
+            compare("", Some(result), fields, &mut differences);
+            if !differences.is_empty() {
+                return Err(format!("its answer differs\n    {}", differences.join("\n    ")));
+            }
+            true
+        }
         (
             Expected::Error { code, guarantee },
             CallResult::Failed { code: told, guarantee: says },
@@ -59,7 +69,18 @@ fn check_call(call: &Call, record: &CallRecord) -> Result<(), String> {
         (Expected::Ok(_) | Expected::Error { .. } | Expected::Nothing, _) => false,
     };
     if !fits {
-        return Err(format!("it was answered with {told:?}, expected {:?}", call.expected));
+        let expected = match &call.expected {
+            Expected::Ok(fields) => format!("an answer with {fields}"),
+            Expected::Error { code, guarantee } => error_text(code, guarantee.as_deref()),
+            Expected::Nothing => "no answer".to_owned(),
+            Expected::Anything => "any answer".to_owned(),
+        };
+        let got = match told {
+            CallResult::Ok(result) => printable(&result.to_string(), 300),
+            CallResult::Failed { code, guarantee } => error_text(code, guarantee.as_deref()),
+            CallResult::Lost(why) => format!("no answer: {why}"),
+        };
+        return Err(format!("its answer differs\n    expected {expected}\n    got      {got}"));
     }
     let took = at.saturating_sub(record.called_at.unwrap_or_default());
     match call.within {
@@ -68,13 +89,25 @@ fn check_call(call: &Call, record: &CallRecord) -> Result<(), String> {
     }
 }
 
-/// Whether `whole` has at least what `part` has.
-fn contains(whole: &Json, part: &Json) -> bool {
+fn error_text(code: &str, guarantee: Option<&str>) -> String {
+    format!("{code} ({})", guarantee.unwrap_or("no guarantee"))
+}
+
+/// Where `whole` lacks what `part` has, by the path of the field.
+fn compare(path: &str, whole: Option<&Json>, part: &Json, differences: &mut Vec<String>) {
     match (whole, part) {
-        (Json::Object(whole), Json::Object(part)) => part
-            .iter()
-            .all(|(name, value)| whole.get(name).is_some_and(|whole| contains(whole, value))),
-        (whole, part) => whole == part,
+        (Some(Json::Object(whole)), Json::Object(part)) => {
+            for (name, value) in part {
+                let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+                compare(&path, whole.get(name), value, differences);
+            }
+        }
+        (Some(whole), part) if whole == part => {}
+        (whole, part) => {
+            let got =
+                whole.map_or("nothing".to_owned(), |whole| printable(&whole.to_string(), 300));
+            differences.push(format!("{path}: expected {part}, got {got}"));
+        }
     }
 }
 
@@ -97,15 +130,19 @@ pub(super) fn executed(books: &AllBooks) -> Vec<String> {
 mod tests {
     use serde_json::json;
 
-    use super::contains;
+    use super::compare;
 
     #[test]
-    fn a_field_that_is_not_there_is_not_null() {
-        assert!(contains(
-            &json!({ "a": null, "b": { "c": 1, "d": 2 } }),
-            &json!({ "a": null, "b": { "c": 1 } })
-        ));
-        assert!(!contains(&json!({}), &json!({ "a": null })));
-        assert!(!contains(&json!({ "a": { "b": 1 } }), &json!({ "a": { "b": 2 } })));
+    fn what_differs_is_named_by_its_path() {
+        let check = |whole, part| {
+            let mut differences = Vec::new();
+            compare("", Some(&whole), &part, &mut differences);
+            differences.join("; ")
+        };
+        let whole = json!({ "a": null, "b": { "c": 1, "d": 2 } });
+        assert_eq!(check(whole, json!({ "a": null, "b": { "c": 1 } })), "");
+        assert_eq!(check(json!({}), json!({ "a": null })), "a: expected null, got nothing");
+        let two = check(json!({ "a": { "b": 1 }, "c": 3 }), json!({ "a": { "b": 2 }, "c": 4 }));
+        assert_eq!(two, "a.b: expected 2, got 1; c: expected 4, got 3");
     }
 }

@@ -1,7 +1,9 @@
 //! Replies to agents, compared with what is true.
 
-use coordination::{Answer, ErrorCode, Failure, Guarantee, Outcome};
-use protocol::{JobState, Json};
+use std::fmt;
+
+use coordination::{Answer, ErrorCode, Failure, Guarantee, Outcome, Timestamp, rendering};
+use protocol::{JobState, Json, printable};
 
 use super::{Ask, Call, CallState, Checked, Expect, JobLife, Lane, Millis, Model, Who};
 
@@ -45,13 +47,13 @@ impl Model {
                 _,
             ) => false,
         };
-        if fits { Ok(()) } else { Err(format!("expected {expect:?}, got {outcome:?}")) }
+        if fits { Ok(()) } else { Err(format!("expected {expect}, got {}", shown(outcome))) }
     }
 
     /// A report must say what the model knows: the state, and the code of the error.
     fn check_report(&mut self, job: usize, outcome: &Outcome) -> Checked {
         let Ok(Answer::Job(report)) = outcome else {
-            return Err(format!("no report: {outcome:?}"));
+            return Err(format!("no report: {}", shown(outcome)));
         };
         let code = match self.jobs.get(job).map(|job| &job.state) {
             Some(JobLife::Ended(_, code)) => *code,
@@ -84,7 +86,7 @@ impl Model {
                 Ok(Answer::Job(_)) if self.job_state(job).is_terminal() => {
                     self.check_report(job, outcome)
                 }
-                _ => Err(format!("unexpected {outcome:?}")),
+                _ => Err(format!("unexpected {}", shown(outcome))),
             },
             (Ask::Console, CallState::Waiting) if is_code(outcome, ErrorCode::UnknownCommand) => {
                 let head = self.queue.front().map(|entry| entry.who) == Some(Who::Call(id));
@@ -105,18 +107,18 @@ impl Model {
             }
             (Ask::Status { job, .. }, CallState::Waiting) => match self.job_named(job) {
                 None if is_code(outcome, ErrorCode::JobNotFound) => Ok(()),
-                None => Err(format!("the job is not kept, but: {outcome:?}")),
+                None => Err(format!("the job is not kept, but: {}", shown(outcome))),
                 Some(job) => self.check_report(job, outcome),
             },
             (Ask::Console | Ask::Tests { .. } | Ask::Status { .. } | Ask::Cancel { .. }, _) => {
-                Err(format!("unexpected {outcome:?}"))
+                Err(format!("unexpected {}", shown(outcome)))
             }
         }
     }
 
     fn check_editor_state(&self, outcome: &Outcome) -> Checked {
         let Ok(Answer::EditorState(report)) = outcome else {
-            return Err(format!("get_editor_state always has an answer, but: {outcome:?}"));
+            return Err(format!("get_editor_state always has an answer, but: {}", shown(outcome)));
         };
         let seq = self.session.map(|_| self.seq);
         let right = report.connected == self.session.is_some()
@@ -131,6 +133,33 @@ impl Model {
             Err(format!("not true: {report:?}; queue {:?} lane {:?}", self.queue, self.lane))
         }
     }
+}
+
+impl fmt::Display for Expect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fails(code, guarantee) => write!(f, "{code} ({})", guarantee.text()),
+            Self::Console(given) => write!(f, "the console of Unity: {}", brief(given)),
+            Self::Accepted(job) => write!(f, "that job {} is queued", job + 1),
+            Self::Job(job) => write!(f, "a report of job {}", job + 1),
+            Self::Cancel(job, status) => write!(f, "{status:?} for job {}", job + 1),
+        }
+    }
+}
+
+/// What an agent gets, for a person.
+fn shown(outcome: &Outcome) -> String {
+    match outcome {
+        Ok(answer) => {
+            let clock = |at: Timestamp| format!("{:?}", at.since_start());
+            brief(&rendering::answer(answer.clone(), &clock))
+        }
+        Err(failure) => format!("{} ({})", failure.code, failure.guarantee.text()),
+    }
+}
+
+fn brief(json: &Json) -> String {
+    printable(&json.to_string(), 300)
 }
 
 fn is_code(outcome: &Outcome, expected: ErrorCode) -> bool {

@@ -8,7 +8,7 @@ impl Model {
     /// Everything that had to happen must have happened. `by_time`: the event was a deadline.
     pub(crate) fn settle(&mut self, now: Millis, by_time: bool) -> Checked {
         if let Some((call, expect)) = self.expected.first() {
-            return Err(format!("call {call} was not answered with {expect:?}"));
+            return Err(format!("call {call} was not answered with {expect}"));
         }
         if let Some((job, state, code)) = self.ending.first() {
             return Err(format!("job {} did not end as {state:?} {code:?}", job + 1));

@@ -1,0 +1,20 @@
+//! Findings: runs that break a promise or an expectation, kept in files.
+
+use std::path::{Path, PathBuf};
+
+use sim::levels::run::Run;
+use sim::record::html;
+use sim::scenario::Scenario;
+
+const FOLDER: &str = "target/sim-failures";
+
+/// Writes a scenario with its trace and page; returns the path of the scenario. To keep a plan that finds something, give
+/// it a better `why` and commit it.
+pub(crate) fn write(name: &str, scenario: &Scenario, run: &Run) -> std::io::Result<PathBuf> {
+    std::fs::create_dir_all(FOLDER)?;
+    let path = Path::new(FOLDER).join(format!("{name}.yaml"));
+    std::fs::write(&path, scenario.text())?;
+    std::fs::write(path.with_extension("trace"), run.trace())?;
+    std::fs::write(path.with_extension("html"), html::page(name, scenario, run))?;
+    Ok(path)
+}
