@@ -193,17 +193,18 @@ pub(crate) fn flush() {
     }
 }
 
-/// The message type, the request id, then the other fields.
+/// The message type, the request id, the tool, then the other fields.
 fn brief(frame: &str) -> String {
     let parsed: Option<Json> = serde_json::from_str(frame).ok();
     let Some(Json::Object(mut fields)) = parsed else { return printable(frame, FRAME_MAX) };
     fields.remove("protocol_version");
-    let kind = fields.remove("type");
-    let kind = kind.as_ref().and_then(Json::as_str).unwrap_or("?").to_owned();
-    let id = fields.remove("request_id");
-    let id = id.as_ref().and_then(Json::as_str).unwrap_or_default().to_owned();
+    let mut take = |name: &str| match fields.remove(name) {
+        Some(Json::String(text)) => text,
+        Some(_) | None => String::new(),
+    };
+    let [kind, id, tool] = ["type", "request_id", "tool_name"].map(&mut take);
     let rest = if fields.is_empty() { String::new() } else { Json::Object(fields).to_string() };
-    let parts = [kind, id, rest];
+    let parts = [kind, id, tool, rest];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     printable(&parts.join(" "), FRAME_MAX)
 }

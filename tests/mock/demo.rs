@@ -1,7 +1,11 @@
 //! The demo: the first thing that a new user sees.
 
+use std::net::TcpListener;
+
 use coordination::TOOLS;
+use harness::agent::HttpAgent;
 use harness::server::program;
+use serde_json::json;
 
 use crate::mock::Mock;
 
@@ -34,18 +38,28 @@ fn the_demo_shows_every_step_and_ends() {
 
 #[test]
 #[cfg(unix)]
-fn a_demo_that_stays_says_how_to_connect_and_ends_when_asked() {
-    let mut demo = Mock::run(&["demo", "--stay", "--server", program().to_str().unwrap()]);
-    let line = loop {
+fn a_demo_that_stays_says_how_to_connect_shows_calls_and_takes_commands() {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let program = program().to_str().unwrap();
+    let flags = ["demo", "--stay", "--port", &port.to_string(), "--server", program];
+    let mut demo = Mock::run(&flags);
+    let wait_for = |demo: &mut Mock, part: &str| loop {
         let line = demo.line().unwrap_or_else(|| panic!("{}", demo.complaint()));
-        if line.contains("claude mcp add") {
+        if line.contains(part) {
             break line;
         }
     };
-    let url = line.split(' ').next_back().unwrap();
-    let port = url.split(':').nth(2).unwrap().split('/').next().unwrap().parse().unwrap();
-    let agent = harness::agent::HttpAgent { port };
-    assert_eq!(agent.run("get_editor_state", &serde_json::json!({})).unwrap()["connected"], true);
+    wait_for(&mut demo, &format!("claude mcp add --transport http unity http://127.0.0.1:{port}"));
+    let agent = HttpAgent { port };
+    assert_eq!(agent.run("get_editor_state", &json!({})).unwrap()["connected"], true);
+    wait_for(&mut demo, "agent  get_editor_state -> ok after");
+    demo.type_line("compile fails 2");
+    wait_for(&mut demo, "Unity  compiling for 3s");
+    agent.run("read_console", &json!({ "max_entries": 0 })).unwrap_err();
+    let errors = agent.run("read_console", &json!({ "types": "error" })).unwrap();
+    assert_eq!(errors["count"], 2);
+    let line = wait_for(&mut demo, "agent  read_console -> ok after");
+    assert!(!line.contains(" 0 ms of them waiting"), "{line}");
     let pid = demo.process.id().to_string();
     std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap();
     assert!(demo.end().success());
@@ -56,4 +70,26 @@ fn a_demo_without_a_server_says_what_is_missing() {
     let mut demo = Mock::run(&["demo", "--server", "/nowhere/unity-mcp"]);
     assert_eq!(demo.end().code(), Some(1));
     assert!(demo.complaint().contains("/nowhere/unity-mcp does not start"));
+}
+
+#[test]
+fn a_demo_whose_port_is_taken_says_how_to_choose_another() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let flags = ["demo", "--stay", "--port", &port, "--server", program().to_str().unwrap()];
+    let mut demo = Mock::run(&flags);
+    assert_eq!(demo.end().code(), Some(1));
+    let complaint = demo.complaint();
+    assert!(complaint.contains(&port) && complaint.contains("--port"), "{complaint}");
+}
+
+#[test]
+fn a_demo_shows_the_log_of_the_server_on_request() {
+    let mut demo = Mock::run(&["demo", "--server-log", "--server", program().to_str().unwrap()]);
+    let mut story = String::new();
+    while let Some(line) = demo.line() {
+        story += &format!("{line}\n");
+    }
+    assert!(demo.end().success(), "{story}");
+    assert!(story.contains("server  INFO unity connected session=1"), "{story}");
 }

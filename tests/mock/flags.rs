@@ -247,3 +247,22 @@ fn a_server_that_requires_a_token_is_shown_the_one_of_this_user() {
     };
     assert!(refused["message"].to_string().contains("requires a token"), "{refused}");
 }
+
+#[test]
+fn heartbeats_are_shown_on_request() {
+    let mut server = Server::start(&["--heartbeat-interval-ms", "50"]);
+    let port = server.port().to_string();
+    for (flags, expected) in [(&["--heartbeats"][..], true), (&[], false)] {
+        let mut mock = Mock::run(&[&["--port", &port], flags].concat());
+        while !mock.line().unwrap().contains("capability") {}
+        // It has answered pings when the server has asked it about its console.
+        let agent = harness::agent::HttpAgent { port: port.parse().unwrap() };
+        for _ in 0..10 {
+            agent.run("read_console", &json!({})).unwrap();
+        }
+        mock.type_line("quit");
+        let lines: Vec<String> = std::iter::from_fn(|| mock.line()).collect();
+        let has_pongs = lines.iter().any(|line| line.contains("->  pong"));
+        assert_eq!(has_pongs, expected, "{lines:#?}");
+    }
+}

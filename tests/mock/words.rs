@@ -180,3 +180,40 @@ fn an_interrupt_ends_it_cleanly() {
     assert_eq!(mock.end().code(), Some(0));
     while agent.run("get_editor_state", &json!({})).unwrap()["connected"] == true {}
 }
+
+#[test]
+fn a_command_whose_effect_cannot_be_seen_is_confirmed() {
+    let (_server, agent, mut mock) = connected(&[], &["--compile-time", "100ms"]);
+    for (words, confirmation) in [
+        ("log error \"x\"", "added to the console: error"),
+        ("clear", "the console is empty"),
+        ("tests fail 3", "3 tests will fail"),
+        ("cancel refuse", "a cancel is refused"),
+        ("pong 300ms", "a pong takes 300ms"),
+        ("answer twice", "the next answer will be spoilt"),
+        ("job lost", "all jobs are forgotten"),
+        ("job failed", "the next job_status will be wrong"),
+        ("behave", "every misbehaviour has ended"),
+        ("dismiss", "the main thread is not stuck"),
+        ("compile fails 2", "compiling for 100ms"),
+    ] {
+        mock.type_line(words);
+        assert_eq!(mock.shows("tell")["tell"], confirmation, "{words}");
+    }
+    mock.wait_for(|passing| passing["tell"] == "the compile failed with 2 errors");
+    let errors = agent.run("read_console", &json!({ "types": "error" })).unwrap();
+    assert_eq!(
+        errors["entries"][1]["message"],
+        "Assets/Scripts/Enemy.cs(12,9): error CS0103: The name 'targt' does not exist in the current context"
+    );
+}
+
+#[test]
+#[cfg(unix)]
+fn the_close_code_of_the_server_and_its_reason_are_shown() {
+    let (server, _agent, mut mock) = connected(&[], &[]);
+    server.signal("-TERM");
+    let gone = mock.shows("disconnected");
+    assert_eq!(gone["disconnected"]["code"], 1001, "{gone}");
+    assert!(gone["disconnected"]["reason"].is_string(), "{gone}");
+}

@@ -31,6 +31,8 @@ pub(super) struct Turns {
     lost_at: Option<Duration>,
     /// Requests that Unity has, by their id.
     at_unity: BTreeMap<String, Sent>,
+    /// What Unity ran when a frame over the limit ended its session: the next session may still run it.
+    given_up: BTreeMap<String, Sent>,
     /// Since when there is a session and Unity has no request.
     free_since: Option<Duration>,
     /// Since when the Editor is ready as well.
@@ -170,8 +172,11 @@ impl Turns {
                 job.until = Duration::ZERO;
             }
         }
-        if let Some(sent) = self.at_unity.get_mut(&place.still_runs) {
-            (sent.on, sent.number) = (wire.client.clone(), wire.number); // It goes on here.
+        let given_up = std::mem::take(&mut self.given_up).remove(&place.still_runs);
+        let still_runs = self.at_unity.remove(&place.still_runs).or(given_up);
+        if let Some(sent) = still_runs {
+            let (on, number) = (wire.client.clone(), wire.number); // It goes on here.
+            self.at_unity.insert(place.still_runs.clone(), Sent { on, number, ..sent });
         }
         let (wire, is_ready) = (wire.clone(), place.is_ready);
         self.session = Some(Session { wire, began: now, is_ready, seq: 0, not_ready_since: now });
@@ -197,7 +202,10 @@ impl Turns {
     pub(super) fn on_too_large(&mut self, now: Duration) {
         for (id, sent) in std::mem::take(&mut self.at_unity) {
             match sent.kind {
-                Kind::Work => drop(self.jobs.remove(&id)),
+                Kind::Work => {
+                    self.jobs.remove(&id);
+                    self.given_up.insert(id, sent);
+                }
                 // The question may have been given up before: then the job goes on.
                 Kind::Status if now > sent.at + QUESTION_MIN => {
                     let job = sent.job.and_then(|job| self.jobs.get_mut(&job));
