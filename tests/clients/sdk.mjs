@@ -4,7 +4,10 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 
 const [server, mockUnity, major] = process.argv.slice(2);
 const expectedTools = process.env.TOOLS.split(" ");
@@ -31,8 +34,8 @@ async function freePort() {
 }
 
 /** A mock Editor. `say` types a command. */
-function editor(port) {
-  const unity = spawn(mockUnity, ["--port", `${port}`, "--reload", "0s"], {
+function editor(port, ...flags) {
+  const unity = spawn(mockUnity, ["--port", `${port}`, "--reload", "0s", ...flags], {
     stdio: ["pipe", "ignore", "ignore"],
   });
   return {
@@ -69,13 +72,32 @@ async function connect(kind, mode) {
   return { client, port, end };
 }
 
-async function converse(kind, mode) {
-  const { client, port, end } = await connect(kind, mode);
-  const unity = editor(port);
-  const call = (name, args, ...options) =>
+/** A function that calls a tool of this client. */
+function caller(client) {
+  return (name, args, ...options) =>
     major === "1"
       ? client.callTool({ name, arguments: args }, undefined, ...options)
       : client.callTool({ name, arguments: args }, ...options);
+}
+
+/** A test run that takes longer than the advised wait_ms: the client must not give up before it knows the job. */
+async function runLongTests(kind, mode) {
+  const { client, port, end } = await connect(kind, mode);
+  const unity = editor(port, "--tests", longTests);
+  const call = caller(client);
+  let job = (await call("run_tests", { wait_ms: 45000 })).structuredContent;
+  assert.equal(job.state, "running");
+  job = (await call("get_job_status", { job_id: job.job_id, wait_ms: 45000 })).structuredContent;
+  assert.deepEqual([job.state, job.result.summary.passed], ["succeeded", 1]);
+  await unity.end();
+  await end();
+  console.log(`typescript ${major} ${kind} ${mode.pin ?? mode}: a test run of 50 s is not lost`);
+}
+
+async function converse(kind, mode) {
+  const { client, port, end } = await connect(kind, mode);
+  const unity = editor(port);
+  const call = caller(client);
   const structured = async (...request) => {
     const result = await call(...request);
     assert.deepEqual(JSON.parse(result.content[0].text), result.structuredContent);
@@ -139,7 +161,14 @@ async function converse(kind, mode) {
   console.log(`typescript ${major} ${kind} ${mode.pin ?? mode}: list, call, error, progress, ${cancel}; left in ${took} ms`);
 }
 
+const folder = mkdtempSync(join(tmpdir(), "unity-mcp-"));
+const longTests = join(folder, "tests.yaml");
+writeFileSync(longTests, "- { name: Game.Tests.Long, takes: 50s }\n");
+const kinds = ["stdio", "http"];
 const modes = major === "1" ? ["legacy"] : ["legacy", "auto", { pin: "2026-07-28" }];
-for (const kind of ["stdio", "http"]) {
+const longRuns = kinds.flatMap((kind) => modes.map((mode) => runLongTests(kind, mode)));
+for (const kind of kinds) {
   for (const mode of modes) await converse(kind, mode);
 }
+await Promise.all(longRuns);
+rmSync(folder, { recursive: true });

@@ -56,6 +56,7 @@ fn a_demo_that_stays_says_how_to_connect_shows_calls_and_takes_commands() {
     demo.type_line("compile fails 2");
     wait_for(&mut demo, "Unity  compiling for 3s");
     agent.run("read_console", &json!({ "max_entries": 0 })).unwrap_err();
+    wait_for(&mut demo, "agent  read_console -> ERR_INVALID_PARAMS, rejected");
     let errors = agent.run("read_console", &json!({ "types": "error" })).unwrap();
     assert_eq!(errors["count"], 2);
     let line = wait_for(&mut demo, "agent  read_console -> ok after");

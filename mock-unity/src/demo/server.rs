@@ -113,6 +113,9 @@ fn show(line: &str, shown: &Shown) {
             let line = format!("{tool} -> {code} ({guarantee}) after {took} ms");
             say("agent", Colour::Red, &line);
         }
+        "call rejected" => {
+            say("agent", Colour::Red, &format!("{tool} -> {}, rejected", at(&line, "/code")));
+        }
         _ => {}
     }
 }

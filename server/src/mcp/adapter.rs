@@ -81,7 +81,12 @@ impl McpEndpointAdapter {
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = raw.arguments.clone(); // The holder of the port validates them again.
-        let call = match validate(raw) {
+        let tool = raw.tool.clone();
+        let validated = validate(raw);
+        if let Err(failure) = &validated {
+            info!(tool, code = failure.code.text(), "call rejected");
+        }
+        let call = match validated {
             Ok(call) => call,
             Err(failure) if failure.code == ErrorCode::UnknownCommand => {
                 return Err(protocol_error(JsonRpcErrorCode::INVALID_PARAMS, &failure));
