@@ -14,8 +14,8 @@ pub(crate) struct CancelManager {
     intents: VecDeque<Intent>,
     /// Submissions that were given up. If Unity accepts one after all, it is cancelled there.
     abandoned: VecDeque<RequestId>,
-    /// A cancel that was sent beside the lane, and the job whose submission holds the lane.
-    direct: Option<(RequestId, JobId)>,
+    /// A cancel that was sent beside the lane, and the job whose submission holds the lane, unless that has ended.
+    direct: Option<(RequestId, Option<JobId>)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,7 +91,7 @@ impl CancelManager {
     /// The job has ended: there is nothing left to cancel.
     pub(crate) fn forget(&mut self, job: JobId) {
         self.intents.retain(|intent| *intent != Intent::Job(job));
-        self.direct.take_if(|(_, of)| *of == job);
+        self.direct.take_if(|(_, of)| *of == Some(job));
     }
 
     /// Takes the cancel that waits to be sent for this job. False if there is none.
@@ -101,18 +101,25 @@ impl CancelManager {
         is_owed
     }
 
-    pub(crate) fn set_direct(&mut self, cancel: RequestId, job: JobId) {
+    /// The same for a submission that was given up.
+    pub(crate) fn take_submission(&mut self, submission: &RequestId) -> bool {
+        let before = self.intents.len();
+        self.intents.retain(|intent| !matches!(intent, Intent::Submission(id) if id == submission));
+        self.intents.len() < before
+    }
+
+    pub(crate) fn set_direct(&mut self, cancel: RequestId, job: Option<JobId>) {
         self.direct = Some((cancel, job));
     }
 
-    /// The job that this cancel was sent for beside the lane.
-    pub(crate) fn take_direct(&mut self, cancel: &RequestId) -> Option<JobId> {
+    /// The job that this cancel was sent for beside the lane. `Some(None)`: the job has ended.
+    pub(crate) fn take_direct(&mut self, cancel: &RequestId) -> Option<Option<JobId>> {
         self.direct.take_if(|(id, _)| id == cancel).map(|(_, job)| job)
     }
 
     /// The session that it was sent on is gone.
     pub(crate) fn lose_direct(&mut self) -> Option<JobId> {
-        self.direct.take().map(|(_, job)| job)
+        self.direct.take().and_then(|(_, job)| job)
     }
 
     /// The Editor that knew them is gone.
@@ -147,7 +154,7 @@ impl CancelManager {
 
     /// True, once, if this submission was given up on. A cancel of it that waits is not needed any more.
     pub(crate) fn take_abandoned(&mut self, submission: &RequestId) -> bool {
-        self.intents.retain(|intent| !matches!(intent, Intent::Submission(id) if id == submission));
+        self.take_submission(submission);
         let before = self.abandoned.len();
         self.abandoned.retain(|abandoned| abandoned != submission);
         self.abandoned.len() < before

@@ -102,12 +102,6 @@ pub struct RequestNames {
     pub job: Option<JobId>,
 }
 
-impl RequestNames {
-    pub(crate) fn of_job(request_id: RequestId, job: JobId) -> Self {
-        Self { request_id, client_request_id: None, job: Some(job) }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::{Boot, IdSource};

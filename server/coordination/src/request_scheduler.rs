@@ -59,6 +59,10 @@ impl Trip {
         Self { request_id, on, tool_name, sent_at, timeout, confirmed_at: None }
     }
 
+    pub(crate) fn is_of_earlier_session(&self, now: ConnectionId) -> bool {
+        self.on != now || self.confirmed_at.is_some()
+    }
+
     pub(crate) fn timeout_at(&self) -> Timestamp {
         self.sent_at + self.timeout
     }

@@ -23,8 +23,10 @@ pub(super) type UnityAnswer = Result<FromUnity, String>;
 impl ExecutionCoordinator {
     /// The first answer to the request in the lane ends the round trip; any other is dropped.
     pub(super) fn on_answer(&mut self, now: Timestamp, request_id: RequestId, answer: UnityAnswer) {
-        if let Some(job) = self.cancels.take_direct(&request_id) {
-            return self.on_direct_cancel_answer(now, request_id, job, answer);
+        match self.cancels.take_direct(&request_id) {
+            Some(Some(job)) => return self.on_direct_cancel_answer(now, request_id, job, answer),
+            Some(None) => return, // Its job has ended. Only the answer to the submission frees the lane.
+            None => {}
         }
         if !self.scheduler.holds(&request_id) {
             return self.on_stray_answer(request_id, answer);
@@ -318,7 +320,12 @@ impl ExecutionCoordinator {
         let direct = self.cancels.take_direct(id);
         if direct.is_some() || self.scheduler.holds(id) {
             match direct {
-                Some(job) => self.cancels.want(Intent::Job(job)),
+                Some(Some(job)) => self.cancels.want(Intent::Job(job)),
+                Some(None) => {
+                    if let ToUnity::Cancel(frame) = frame {
+                        self.return_cancel(frame);
+                    }
+                }
                 None => self.return_frame(now, frame),
             }
             if self.link.is_session(on) {

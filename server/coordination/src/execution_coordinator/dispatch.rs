@@ -123,18 +123,25 @@ impl ExecutionCoordinator {
     /// lane, because the submission holds it: it goes out beside the lane and names the submission.
     fn send_direct_cancel(&mut self) -> bool {
         let Some(on) = self.link.session() else { return false };
-        let Lane::Taken { trip, purpose: Purpose::Submit { job } } = self.scheduler.lane() else {
-            return false;
+        let (trip, job) = match self.scheduler.lane() {
+            Lane::Taken { trip, purpose: Purpose::Submit { job } } => (trip, Some(*job)),
+            Lane::Kept { trip } => (trip, None),
+            Lane::Taken { .. } | Lane::Free => return false,
         };
-        let (job, target) = (*job, Target::Submission(trip.request_id.clone()));
-        if trip.on == on || !self.cancels.take(job) {
+        let submission = trip.request_id.clone();
+        let is_owed = trip.is_of_earlier_session(on)
+            && match job {
+                Some(job) => self.cancels.take(job),
+                None => self.cancels.take_submission(&submission),
+            };
+        if !is_owed {
             return false;
         }
         let request_id = self.ids.request();
         self.cancels.set_direct(request_id.clone(), job);
-        let names = RequestNames::of_job(request_id.clone(), job);
+        let names = RequestNames { request_id: request_id.clone(), client_request_id: None, job };
         self.scheduler.remember(names);
-        self.send(on, target.cancel(request_id));
+        self.send(on, Target::Submission(submission).cancel(request_id));
         true
     }
 

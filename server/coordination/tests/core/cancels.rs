@@ -576,3 +576,36 @@ fn the_cancel_of_a_submission_goes_before_the_cancel_of_another_job() {
     "#,
     );
 }
+
+#[test]
+fn a_cancel_names_a_submission_that_was_given_up_and_is_still_at_work() {
+    check(
+        r#"
+        0 ready 1 {"plugin_session_id":"s"}
+        0 call 1 run_tests {"timeout_ms":2000}
+        -> 0 call 1 ok accepted job-t-1 Queued
+        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=2000
+        -> 0 note JobChanged { job: job-t-1, state: Running }
+        1 call 2 cancel_job {"job_id":"job-t-1"}
+        -> 1 call 2 ok job-t-1 CancelRequested
+        -> 2000 note JobChanged { job: job-t-1, state: Timeout }
+        2001 close 1
+        -> 2001 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
+        2002 ready 2 {"plugin_session_id":"s","running_request_id":"req-t-1"}
+        -> 2002 unity 2 cancel req-t-3 submission req-t-1
+        2003 notsent 2
+        -> 2003 note SessionEnded { on: ConnectionId(2), why: NotWritable }
+        -> 2003 unity 2 close 1001 the socket does not take frames
+        2004 close 2
+        2005 ready 3 {"plugin_session_id":"s","running_request_id":"req-t-1"}
+        -> 2005 unity 3 cancel req-t-4 submission req-t-1
+        2006 unity 3 cancel_result {"request_id":"req-t-4","status":"cancelled"}
+        2007 call 3 get_editor_state
+        -> 2007 call 3 ok server=Ready editor=Some(Ready) connected=true seq=Some(0) waiting=Some(Unresponsive) queue=0 running=Some("req-t-1 run_tests 2007ms overdue") plugin=Some("1.0.0") job-t-1 run_tests Timeout since 0
+        2008 unity 3 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
+        -> 2008 note LaneFreed { request_id: RequestId("req-t-1") }
+        -> 2008 note LateAcceptance { request_id: RequestId("req-t-1") }
+        -> 2008 unity 3 cancel req-t-6 u1
+    "#,
+    );
+}

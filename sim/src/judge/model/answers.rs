@@ -60,7 +60,10 @@ impl Model {
 
     pub(super) fn on_answer(&mut self, request: &RequestId, answer: Answer) {
         if let Some((_, job)) = self.direct.take_if(|(id, _)| id == request) {
-            return self.direct_answered(job, answer);
+            if let Some(job) = job {
+                self.direct_answered(job, answer);
+            }
+            return;
         }
         let lane = if self.holds(request) {
             std::mem::replace(&mut self.lane, Lane::Free)
@@ -254,7 +257,7 @@ impl Model {
         let was_direct = direct.is_some();
         if let ToUnity::Cancel(frame) = frame {
             self.cancel_was_last = false;
-            if let Some((_, job)) = direct {
+            if let Some((_, Some(job))) = direct {
                 self.owe(Owed::Job(job));
             } else if let Some(submission) = &frame.target_request_id {
                 self.owe(Owed::Submission(submission.clone()));

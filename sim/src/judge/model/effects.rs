@@ -180,15 +180,27 @@ impl Model {
             return Err(format!("a request was sent on {on:?}, which is not the session"));
         }
         if let ToUnity::Cancel(frame) = frame
+            && let Lane::Kept { request, on: sent_on, .. } = &self.lane
+            && frame.target_request_id.as_ref() == Some(request)
+            && (*sent_on != Some(on) || self.confirmed_at > 0)
+            && self.owed.contains(&Owed::Submission(request.clone()))
+        {
+            let submission = Owed::Submission(request.clone());
+            self.requests += 1;
+            self.owed.retain(|owed| *owed != submission);
+            self.direct = Some((frame.request_id.clone(), None));
+            return Ok(());
+        }
+        if let ToUnity::Cancel(frame) = frame
             && let Lane::Busy { request, on: sent_on, what: Trip::Submit(job), .. } = &self.lane
             && frame.target_request_id.as_ref() == Some(request)
-            && *sent_on != Some(on)
+            && (*sent_on != Some(on) || self.confirmed_at > 0)
             && self.owed.contains(&Owed::Job(*job))
         {
             let job = *job;
             self.requests += 1;
             self.owed.retain(|owed| *owed != Owed::Job(job));
-            self.direct = Some((frame.request_id.clone(), job));
+            self.direct = Some((frame.request_id.clone(), Some(job)));
             return Ok(());
         }
         if !matches!(self.lane, Lane::Free) {
@@ -346,7 +358,7 @@ impl Model {
         });
         let was_owed = self.owed.contains(&Owed::Job(index));
         self.owed.retain(|owed| *owed != Owed::Job(index));
-        self.direct.take_if(|(_, job)| *job == index);
+        self.direct.take_if(|(_, job)| *job == Some(index));
         if let Some(job) = self.jobs.get_mut(index) {
             let unity = match &job.state {
                 JobLife::Running { unity, .. } if state == JobState::Timeout => Some(unity.clone()),

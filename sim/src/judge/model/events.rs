@@ -229,7 +229,7 @@ impl Model {
         self.offered = None;
         self.lost_at = Some(now);
         (self.holds_call, self.holds_jobs) = (true, true);
-        if let Some((_, job)) = self.direct.take() {
+        if let Some((_, Some(job))) = self.direct.take() {
             self.cancel_unanswered(Some(job));
         }
         self.editor = match self.editor {

@@ -65,7 +65,7 @@ pub(crate) struct Model {
     ended: VecDeque<usize>,
     owed: Vec<Owed>,
     /// A cancel that was sent beside the lane, for the job whose submission holds the lane.
-    direct: Option<(RequestId, usize)>,
+    direct: Option<(RequestId, Option<usize>)>,
     /// The lane was last taken by a cancel.
     cancel_was_last: bool,
     abandoned: Vec<RequestId>,

@@ -56,10 +56,17 @@ impl Model {
         }
         if let Lane::Busy { what: Trip::Submit(job), on, .. } = &self.lane
             && self.session.is_some()
-            && *on != self.session
+            && (*on != self.session || self.confirmed_at > 0)
             && self.owed.contains(&Owed::Job(*job))
         {
             return Err("a cancel of a submission of an earlier session was not sent".into());
+        }
+        if let Lane::Kept { request, on, .. } = &self.lane
+            && self.session.is_some()
+            && (*on != self.session || self.confirmed_at > 0)
+            && self.owed.contains(&Owed::Submission(request.clone()))
+        {
+            return Err("a cancel of a submission that is kept was not sent".into());
         }
         for (id, call) in &self.calls {
             let late = match (&call.ask, call.state) {
