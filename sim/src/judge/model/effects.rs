@@ -1,7 +1,7 @@
 //! Effects of the server, compared with what it may do now.
 
 use coordination::{ConnectionId, Effect, ErrorCode, Guarantee, JobId, Note, SessionEnd};
-use protocol::{JobState, RequestId, ToUnity};
+use protocol::{Cancel, JobState, RequestId, ToUnity};
 
 use super::{
     Call, CallState, Checked, Editor, Expect, Hello, JobLife, Lane, Millis, Model, Owed,
@@ -180,27 +180,8 @@ impl Model {
             return Err(format!("a request was sent on {on:?}, which is not the session"));
         }
         if let ToUnity::Cancel(frame) = frame
-            && let Lane::Kept { request, on: sent_on, .. } = &self.lane
-            && frame.target_request_id.as_ref() == Some(request)
-            && (*sent_on != Some(on) || self.confirmed_at > 0)
-            && self.owed.contains(&Owed::Submission(request.clone()))
+            && self.takes_direct_cancel(on, frame)
         {
-            let submission = Owed::Submission(request.clone());
-            self.requests += 1;
-            self.owed.retain(|owed| *owed != submission);
-            self.direct = Some((frame.request_id.clone(), None));
-            return Ok(());
-        }
-        if let ToUnity::Cancel(frame) = frame
-            && let Lane::Busy { request, on: sent_on, what: Trip::Submit(job), .. } = &self.lane
-            && frame.target_request_id.as_ref() == Some(request)
-            && (*sent_on != Some(on) || self.confirmed_at > 0)
-            && self.owed.contains(&Owed::Job(*job))
-        {
-            let job = *job;
-            self.requests += 1;
-            self.owed.retain(|owed| *owed != Owed::Job(job));
-            self.direct = Some((frame.request_id.clone(), Some(job)));
             return Ok(());
         }
         if !matches!(self.lane, Lane::Free) {
@@ -250,6 +231,26 @@ impl Model {
             JobLife::Running { unity, .. } => Some(unity),
             JobLife::Queued | JobLife::Submitting | JobLife::Ended(..) => None,
         }
+    }
+
+    /// Whether this cancel names the submission that holds the lane, which was sent on an earlier session: then it goes
+    /// beside the lane.
+    fn takes_direct_cancel(&mut self, on: ConnectionId, frame: &Cancel) -> bool {
+        let (request, sent_on, job) = match &self.lane {
+            Lane::Busy { request, on, what: Trip::Submit(job), .. } => (request, on, Some(*job)),
+            Lane::Kept { request, on, .. } => (request, on, None),
+            Lane::Busy { .. } | Lane::Free => return false,
+        };
+        let owed = job.map_or_else(|| Owed::Submission(request.clone()), Owed::Job);
+        let is_of_earlier_session = *sent_on != Some(on) || self.confirmed_at > 0;
+        let names_it = frame.target_request_id.as_ref() == Some(request);
+        if !names_it || !is_of_earlier_session || !self.owed.contains(&owed) {
+            return false;
+        }
+        self.requests += 1;
+        self.owed.retain(|other| *other != owed);
+        self.direct = Some((frame.request_id.clone(), job));
+        true
     }
 
     fn take_lane(&mut self, request: &RequestId, what: Trip, sent: Millis, timeout: Millis) {
