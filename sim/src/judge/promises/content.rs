@@ -81,6 +81,12 @@ impl PromiseChecker<'_> {
         }
     }
 
+    /// A report that arrives together with the end of a session may be too late.
+    pub(super) fn doubt_reports(&mut self, at: Duration) {
+        let together = self.reports.values_mut().flatten().filter(|report| report.at == at);
+        together.for_each(|report| report.is_sure = false);
+    }
+
     /// It is judged in the end: the call that started the job may be answered later.
     pub(super) fn on_told_job(
         &mut self,

@@ -103,6 +103,7 @@ impl PromiseChecker<'_> {
 
     pub(super) fn on_session_lost(&mut self, at: Duration, wire: &Wire) {
         self.turns_of(wire).on_lost(at, wire);
+        self.doubt_reports(at);
         if self.session.get(&wire.server) == Some(wire) {
             self.lost_at.entry(wire.server.clone()).or_insert(at);
         }
