@@ -24,6 +24,8 @@ pub(super) struct OpenRequest {
     pub(super) asked: Json,
     /// The progress that its agent asked for.
     pub(super) watch: Option<ProgressWatch>,
+    /// Questions with a `wait_ms` that were open when it arrived.
+    pub(super) questions: usize,
 }
 
 /// By the name of the tool.
@@ -72,7 +74,8 @@ impl PromiseChecker<'_> {
                 let asked = request.pointer("/params/arguments").cloned().unwrap_or_default();
                 let watch = ProgressWatch::of(request, at);
                 let label_now = Some(label.clone());
-                let request = OpenRequest { label: label_now, kind, at, tool, asked, watch };
+                let questions = self.waiting_questions();
+                let request = OpenRequest { label: label_now, kind, at, tool, asked, watch, questions };
                 if request.is_for_unity() {
                     self.arrived.entry(label).or_insert(at);
                 }
@@ -81,12 +84,18 @@ impl PromiseChecker<'_> {
             _ => {
                 if let Some(id) = id {
                     let (kind, tool, asked) = (Kind::Other, String::new(), Json::Null);
-                    let request = OpenRequest { label: None, kind, at, tool, asked, watch: None };
+                    let request = OpenRequest { label: None, kind, at, tool, asked, watch: None, questions: 0 };
                     self.open.insert((wire.clone(), id), request);
                 }
             }
         }
         Ok(())
+    }
+
+    /// How many questions about jobs wait for news.
+    pub(super) fn waiting_questions(&self) -> usize {
+        let waits = |request: &&OpenRequest| request.kind == Kind::Status && request.has_wait();
+        self.open.values().filter(waits).count()
     }
 
     pub(super) fn on_cancelled(

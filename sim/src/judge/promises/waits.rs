@@ -83,8 +83,8 @@ impl PromiseChecker<'_> {
         // The only change that is not the end: it was sent, or came back unsent.
         let sent_at = self.jobs.get(&job).and_then(|label| self.submitted_at.get(label));
         let has_changed = sent_at.is_none_or(|sent| *sent + SETTLES >= request.at);
-        let waits = |other: &&OpenRequest| other.kind == Kind::Status && other.has_wait();
-        let has_room = self.open.values().filter(waits).count() < self.rules.queue_max;
+        let questions = request.questions.max(self.waiting_questions());
+        let has_room = questions < self.rules.queue_max;
         if state == "queued" || has_changed || !has_room {
             return Ok(());
         }
