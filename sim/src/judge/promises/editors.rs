@@ -26,6 +26,8 @@ pub(super) struct Place {
     /// A request of an earlier session that it still runs.
     pub(super) still_runs: String,
     pub(super) is_ready: bool,
+    /// Of the last status.
+    seq: u64,
 }
 
 impl Place {
@@ -37,6 +39,7 @@ impl Place {
             project: text(hello, "project_path"),
             still_runs: text(hello, "running_request_id"),
             is_ready: text(hello, "state") == "ready",
+            seq: 0,
         }
     }
 
@@ -119,6 +122,14 @@ impl Editors {
     }
 
     /// The server has accepted this connection. Returns who is there now, and who was before.
+    /// A plugin may send a status before it has the session.
+    pub(super) fn on_status(&mut self, wire: &Wire, status: &Json) {
+        let seq = status.get("seq").and_then(Json::as_u64).unwrap_or_default();
+        if let Some(place) = self.places.get_mut(wire).filter(|place| seq > place.seq) {
+            (place.seq, place.is_ready) = (seq, text(status, "state") == "ready");
+        }
+    }
+
     pub(super) fn on_session(&mut self, at: Duration, wire: &Wire) -> (Place, Option<Place>) {
         let place = self.places.get(wire).cloned().unwrap_or_default();
         let before = self.sessions.insert(wire.server.clone(), place.clone());

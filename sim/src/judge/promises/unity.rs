@@ -113,7 +113,10 @@ impl PromiseChecker<'_> {
         let id = text(frame, "request_id");
         match text(frame, "type").as_str() {
             "hello" => self.editors.on_hello(at, wire, frame),
-            "editor_status" => self.turns_of(wire).on_status(at, wire, frame),
+            "editor_status" => {
+                self.editors.on_status(wire, frame);
+                self.turns_of(wire).on_status(at, wire, frame);
+            }
             _ if id.is_empty() => return,
             _ => {}
         }
