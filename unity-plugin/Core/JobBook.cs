@@ -1,0 +1,153 @@
+using System.Collections.Generic;
+
+namespace UnityMcp
+{
+    /// <summary>A job. Its fields survive a domain reload.</summary>
+    public sealed class Job
+    {
+        public string Id;
+        /// <summary>The submit_job that started it.</summary>
+        public string RequestId;
+        public string ToolName;
+        /// <summary>queued, running, succeeded, failed or cancelled.</summary>
+        public string State = "queued";
+        public long Done;
+        public long Total;
+        public string Current;
+        public Json Result;
+        public string Error;
+        /// <summary>What the tool itself must remember until the end.</summary>
+        public Json Plan;
+
+        public bool IsActive
+        {
+            get { return State == "queued" || State == "running"; }
+        }
+
+        public void End(string state, Json result, string error)
+        {
+            State = state;
+            Result = result;
+            Error = error;
+            Plan = null;
+            Current = null;
+        }
+    }
+
+    /// <summary>All active jobs and the last ones that ended, in order of their start.</summary>
+    public sealed class JobBook
+    {
+        readonly List<Job> jobs = new List<Job>();
+
+        /// <summary>Grows with every change, so that nothing is stored twice.</summary>
+        public int Revision { get; private set; }
+
+        public void Changed()
+        {
+            Revision++;
+        }
+
+        public bool HasActive
+        {
+            get { return jobs.Exists(job => job.IsActive); }
+        }
+
+        public void Add(Job job)
+        {
+            jobs.Add(job);
+            Changed();
+            var surplus = jobs.FindAll(other => !other.IsActive).Count - Limits.EndedJobsMax;
+            if (surplus > 0) jobs.Remove(jobs.Find(other => !other.IsActive));
+        }
+
+        public Job Find(string jobId)
+        {
+            return jobId == null ? null : jobs.Find(job => job.Id == jobId);
+        }
+
+        public Job SubmittedBy(string requestId)
+        {
+            return requestId == null ? null : jobs.Find(job => job.RequestId == requestId);
+        }
+
+        /// <summary>The oldest active job of a tool: the one that runs, or the one to start next.</summary>
+        public Job FirstActive(string toolName)
+        {
+            return jobs.Find(job => job.IsActive && job.ToolName == toolName);
+        }
+
+        public Json Status(string requestId, string jobId, int maxMessageBytes)
+        {
+            var job = Find(jobId);
+            if (job == null) return Wire.Error(requestId, Wire.JobNotFound, "This Editor does not know the job.");
+            var status = Wire.JobStatus(requestId, jobId, job.State);
+            if (job.State == "running")
+                status.With("progress", Json.Object().With("done", job.Done).With("total", job.Total).With("current", job.Current));
+            if (job.Result != null) status.With("result", Fit(job.Result, maxMessageBytes));
+            if (job.Error != null) status.With("error", Wire.ErrorBody(Wire.UnityExecution, job.Error));
+            return status;
+        }
+
+        /// <summary>Cuts the lists of a result to one frame. The first items stay.</summary>
+        static Json Fit(Json result, int maxMessageBytes)
+        {
+            var room = new FrameRoom(maxMessageBytes);
+            var charsMax = FrameRoom.TextChars(maxMessageBytes);
+            var fitted = Json.Object();
+            foreach (var field in result.Fields)
+            {
+                if (field.Value.Kind != JsonKind.Array)
+                {
+                    fitted.With(field.Key, field.Value);
+                    continue;
+                }
+                var list = Json.Array();
+                foreach (var item in field.Value.Items)
+                {
+                    var cut = CutTexts(item, charsMax);
+                    if (!room.Take(cut)) break;
+                    list.Add(cut);
+                }
+                fitted.With(field.Key, list);
+            }
+            return fitted;
+        }
+
+        static Json CutTexts(Json item, int charsMax)
+        {
+            var cut = Json.Object();
+            foreach (var field in item.Fields)
+                cut.With(field.Key, field.Value.AsString == null ? field.Value : Json.Of(FrameRoom.Cut(field.Value.AsString, charsMax)));
+            return cut;
+        }
+
+        public Json Save()
+        {
+            var saved = Json.Array();
+            foreach (var job in jobs)
+                saved.Add(Json.Object().With("id", job.Id).With("request", job.RequestId).With("tool", job.ToolName)
+                    .With("state", job.State).With("done", job.Done).With("total", job.Total).With("current", job.Current)
+                    .With("result", job.Result).With("error", job.Error).With("plan", job.Plan));
+            return saved;
+        }
+
+        public void Restore(Json saved)
+        {
+            if (saved == null) return;
+            foreach (var job in saved.Items)
+                jobs.Add(new Job
+                {
+                    Id = job.Text("id"),
+                    RequestId = job.Text("request"),
+                    ToolName = job.Text("tool"),
+                    State = job.Text("state"),
+                    Done = job.Integer("done", 0),
+                    Total = job.Integer("total", 0),
+                    Current = job.Text("current"),
+                    Result = job["result"],
+                    Error = job.Text("error"),
+                    Plan = job["plan"]
+                });
+        }
+    }
+}

@@ -1,0 +1,72 @@
+namespace UnityMcp
+{
+    /// <summary>Every limit and time of the plugin, in one place. Times are in milliseconds.</summary>
+    public static class Limits
+    {
+        public const int ProtocolVersion = 1;
+        public const int DefaultPort = 8091;
+
+        // JSON and frames
+        public const int JsonDepthMax = 128;
+        /// <summary>The largest frame if the server's hello names no limit.</summary>
+        public const int MessageBytesDefault = 1024 * 1024;
+        /// <summary>The smallest limit that a server may have.</summary>
+        public const int MessageBytesMin = 16 * 1024;
+        /// <summary>Part of a frame that is kept free for the fields around a list.</summary>
+        public const int EnvelopeBytes = 2 * 1024;
+        /// <summary>The server rejects a frame with 64,000 tokens.</summary>
+        public const int FrameTokensMax = 60000;
+        public const int ReceiveBufferBytes = 16 * 1024;
+        /// <summary>More than a server may send in one frame.</summary>
+        public const int ReceiveBytesMax = 32 * 1024 * 1024;
+
+        // Connection
+        public const double BackoffFirst = 100;
+        public const double BackoffFactor = 1.7;
+        public const double BackoffMax = 1200;
+        public const double BackoffJitter = 0.1;
+        /// <summary>Wait after the server rejected the hello: another Editor or another project.</summary>
+        public const int RefusedWait = 10000;
+        public const int DialTimeout = 5000;
+        public const int HealthTimeout = 2000;
+        public const int HealthBytesMax = 64 * 1024;
+        /// <summary>How long the end of a domain waits for the server's close frame.</summary>
+        public const int CloseWait = 300;
+        /// <summary>Interval at which an Editor with open work is woken.</summary>
+        public const int WakeInterval = 50;
+
+        // Requests
+        /// <summary>Request ids that are remembered, so that none of them runs twice.</summary>
+        public const int BegunMax = 1024;
+        /// <summary>Requests that one tick of the main thread runs.</summary>
+        public const int RequestsPerTick = 16;
+
+        // Console
+        public const int ConsoleRowsMax = 2000;
+        public const int ConsoleCharsMax = 2 * 1024 * 1024;
+        public const int TextCharsMax = 8000;
+        public const int ReadEntriesDefault = 200;
+
+        // Texts of tools and jobs
+        /// <summary>The name of a test in a progress report.</summary>
+        public const int NameCharsMax = 500;
+        public const int ErrorCharsMax = 1000;
+        public const int ErrorDetailsCharsMax = 1500;
+
+        // Jobs
+        /// <summary>The server asks for the end of a job within seconds and keeps it then.</summary>
+        public const int EndedJobsMax = 8;
+        /// <summary>Failed tests that are stored of one run. Agents see at most 50.</summary>
+        public const int FailedTestsMax = 50;
+        public const int FailureCharsMax = 4000;
+        /// <summary>How long a run may be inactive without an end before the job counts as failed.</summary>
+        public const int SilentRunMax = 5000;
+        /// <summary>How long a cancelled run may take to end before the job counts as cancelled.</summary>
+        public const int CancelWait = 3000;
+
+        // Files
+        public const int ConfigBytesMax = 1024 * 1024;
+        public const int TokenBytesMax = 1024;
+        public const int TokenCharsMin = 32;
+    }
+}

@@ -1,0 +1,234 @@
+using System;
+using System.Collections.Generic;
+
+namespace UnityMcp
+{
+    /// <summary>What the plugin needs from its Editor.</summary>
+    public sealed class PluginParts
+    {
+        public string Version;
+        public IEditorFacts Facts;
+        public IStateStore Store;
+        public IMainThread MainThread;
+        public IConsoleSource Console;
+        public ICompiler Compiler;
+        /// <summary>Null if the test framework is not installed.</summary>
+        public ITestRunner TestRunner;
+        public ICallObserver Observer;
+        public IConnector Connector;
+        public ILog Log;
+        public IClock Clock;
+        public Func<ServerAddress> FindServer;
+        public Func<string> ReadToken;
+        public Func<string> NewId;
+        /// <summary>A random number from 0 to 1.</summary>
+        public Func<double> Chance;
+    }
+
+    /// <summary>What a status window shows.</summary>
+    public sealed class PluginStatus
+    {
+        public LinkState Link;
+        public int Port;
+        public string ServerVersion;
+        public string LastError;
+    }
+
+    /// <summary>
+    /// The whole plugin. Create it when the domain is loaded, call Tick on every update of the main thread, BeforeReload
+    /// before the domain is unloaded and Quit when the Editor ends.
+    /// </summary>
+    public sealed class Plugin
+    {
+        const string StateKey = "UnityMcp.State";
+        const string ConsoleKey = "UnityMcp.Console";
+
+        readonly PluginParts parts;
+        readonly Driver driver;
+        readonly ConsoleBuffer console;
+        readonly JobBook jobs = new JobBook();
+        readonly TestRuns testRuns;
+        readonly List<Tool> tools = new List<Tool>();
+        int storedRevision;
+        long storedAttempt;
+
+        public Plugin(PluginParts parts)
+        {
+            this.parts = parts;
+            var saved = Load(StateKey) ?? Json.Object();
+            // An update of the package may have changed the form of what is stored.
+            var isReadable = saved.Text("version") == parts.Version;
+            console = new ConsoleBuffer(CursorName(parts.Facts.InstanceId), isReadable ? Load(ConsoleKey) : null);
+            if (isReadable) jobs.Restore(saved["jobs"]);
+            if (parts.TestRunner != null) testRuns = new TestRuns(jobs, parts.TestRunner, parts.NewId, parts.Clock);
+            MakeTools();
+            var hello = new HelloFields
+            {
+                PluginVersion = parts.Version,
+                EditorInstanceId = parts.Facts.InstanceId,
+                ProjectPath = parts.Facts.ProjectPath,
+                ProjectName = parts.Facts.ProjectName,
+                UnityVersion = parts.Facts.UnityVersion
+            };
+            var kept = isReadable ? saved["session"] : Json.Object().With("connect_attempt_seq", saved.Integer("connect_attempt_seq", 0));
+            var session = new Session(hello, ToolNames(), parts.NewId, parts.Chance, kept);
+            driver = new Driver(session, parts.Connector, parts.MainThread, parts.Clock, parts.Log, parts.FindServer, parts.ReadToken);
+            // What was saved belongs to the session from here on. It must not be found a second time.
+            Store(null);
+            parts.Console.Added += console.Add;
+            parts.Console.Cleared += console.Clear;
+            parts.Compiler.Started += console.CompileStarted;
+            parts.Compiler.AssemblyFinished += console.AssemblyFinished;
+            driver.Apply(Input.Tick);
+        }
+
+        /// <summary>One row per tool that the server sends to Unity.</summary>
+        void MakeTools()
+        {
+            tools.Add(Tool.Sync("read_console", call =>
+            {
+                var query = ConsoleQuery.Parse(call.Params);
+                return () => console.Read(query, call.MaxMessageBytes);
+            }));
+            if (testRuns == null) return;
+            tools.Add(Tool.Job(TestRuns.ToolName, call =>
+            {
+                var plan = TestPlan.Parse(call.Params);
+                return () => testRuns.Submit(call.RequestId, plan);
+            }));
+        }
+
+        /// <summary>The tools for the capability: those above, and those that the server answers or asks in other messages.</summary>
+        List<string> ToolNames()
+        {
+            var names = new List<string> { "get_editor_state", "get_job_status", "cancel_job" };
+            foreach (var tool in tools) names.Add(tool.Name);
+            return names;
+        }
+
+        /// <summary>The same for one Editor process, and different for every other one.</summary>
+        static string CursorName(string instanceId)
+        {
+            uint hash = 2166136261;
+            foreach (var character in instanceId) hash = unchecked((hash ^ character) * 16777619);
+            return "c" + hash.ToString("x8");
+        }
+
+        public PluginStatus Status
+        {
+            get
+            {
+                return driver.Look(session => new PluginStatus
+                {
+                    Link = session.Link,
+                    Port = driver.Port,
+                    ServerVersion = session.ServerVersion,
+                    LastError = session.LastError
+                });
+            }
+        }
+
+        public void Reconnect()
+        {
+            driver.Apply(Input.Reconnect);
+        }
+
+        /// <summary>Main thread, on every update of the Editor.</summary>
+        public void Tick()
+        {
+            var state = parts.Facts.State;
+            driver.Apply(Input.State(state));
+            for (var count = 0; count < Limits.RequestsPerTick; count++)
+            {
+                var request = driver.TakeRequest();
+                if (request == null) break;
+                driver.Apply(Input.Answered(Answer(request)));
+            }
+            if (testRuns != null) testRuns.Tick(state == EditorState.Ready);
+            driver.Apply(Input.Jobs(jobs.HasActive));
+            var attempt = driver.Look(session => session.ConnectAttemptSeq);
+            if (jobs.Revision != storedRevision || attempt != storedAttempt) Store(null);
+        }
+
+        Json Answer(ServerMessage request)
+        {
+            var maxMessageBytes = driver.Look(session => session.MaxMessageBytes);
+            try
+            {
+                if (request.Type == "get_job_status") return jobs.Status(request.RequestId, request.JobId, maxMessageBytes);
+                if (request.Type == "cancel") return Cancel(request);
+                return Run(request, maxMessageBytes);
+            }
+            catch (RejectedException rejection)
+            {
+                return Wire.Error(request.RequestId, rejection.Code, rejection.Message);
+            }
+            catch (Exception failure)
+            {
+                // Whatever a tool throws is its result. The plugin goes on.
+                return Wire.FailedResult(request.RequestId, FrameRoom.Cut(failure.Message, Limits.ErrorCharsMax),
+                    FrameRoom.Cut(failure.ToString(), Limits.ErrorDetailsCharsMax));
+            }
+        }
+
+        Json Run(ServerMessage request, int maxMessageBytes)
+        {
+            var tool = tools.Find(row => row.Name == request.ToolName && row.MessageType == request.Type);
+            if (tool == null) throw RejectedException.UnknownTool(request.ToolName);
+            var call = new ToolCall { RequestId = request.RequestId, Params = request.Params, MaxMessageBytes = maxMessageBytes };
+            var run = tool.Prepare(call);
+            parts.Observer.Running(request.RequestId, request.ClientRequestId, request.ToolName);
+            return run();
+        }
+
+        Json Cancel(ServerMessage request)
+        {
+            var job = jobs.Find(request.TargetJobId) ?? jobs.SubmittedBy(request.TargetRequestId);
+            if (job == null) return Wire.Error(request.RequestId, Wire.JobNotFound, "This Editor does not know the job.");
+            return Wire.CancelResult(request.RequestId, testRuns == null ? "rejected" : testRuns.Cancel(job));
+        }
+
+        /// <summary>
+        /// Main thread, before the domain is unloaded. Tells the server, waits for its close frame and stores everything that
+        /// has not ended. Takes less than half a second.
+        /// </summary>
+        public void BeforeReload()
+        {
+            Detach();
+            var session = driver.Stop(Input.Reload);
+            Store(session);
+            parts.Store.Set(ConsoleKey, console.Save().ToString());
+        }
+
+        /// <summary>Main thread, when the Editor ends.</summary>
+        public void Quit()
+        {
+            Detach();
+            driver.Stop(Input.Quit);
+        }
+
+        void Detach()
+        {
+            parts.Console.Added -= console.Add;
+            parts.Console.Cleared -= console.Clear;
+            parts.Compiler.Started -= console.CompileStarted;
+            parts.Compiler.AssemblyFinished -= console.AssemblyFinished;
+        }
+
+        Json Load(string key)
+        {
+            var text = parts.Store.Get(key);
+            return string.IsNullOrEmpty(text) ? null : JsonReader.Parse(text);
+        }
+
+        /// <param name="session">What the session keeps over a reload. Null while it runs: then only its count of attempts matters.</param>
+        void Store(Json session)
+        {
+            storedRevision = jobs.Revision;
+            storedAttempt = driver.Look(open => open.ConnectAttemptSeq);
+            var kept = session ?? Json.Object().With("connect_attempt_seq", storedAttempt);
+            var state = Json.Object().With("version", parts.Version).With("connect_attempt_seq", storedAttempt).With("session", kept);
+            parts.Store.Set(StateKey, state.With("jobs", jobs.Save()).ToString());
+        }
+    }
+}

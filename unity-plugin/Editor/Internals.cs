@@ -1,0 +1,34 @@
+using System;
+using System.Collections.Generic;
+using System.Reflection;
+
+namespace UnityMcp.Editor
+{
+    /// <summary>Internal methods of Unity. All are optional: the status window shows which ones are missing.</summary>
+    public static class Internals
+    {
+        const BindingFlags AnyStatic = BindingFlags.Static | BindingFlags.Public | BindingFlags.NonPublic;
+
+        static readonly List<string> missing = new List<string>();
+
+        /// <summary>What is missing in this version of Unity, and what follows from it.</summary>
+        public static IList<string> Missing
+        {
+            get { return missing; }
+        }
+
+        /// <summary>A static method as a delegate; null if this version of Unity does not have it.</summary>
+        public static T Method<T>(Type type, string name, string consequence) where T : class
+        {
+            var method = type == null ? null : type.GetMethod(name, AnyStatic);
+            var found = method == null ? null : Delegate.CreateDelegate(typeof(T), method, false) as T;
+            if (found == null) Note((type == null ? "?" : type.Name) + "." + name + ": " + consequence);
+            return found;
+        }
+
+        public static void Note(string line)
+        {
+            if (!missing.Contains(line)) missing.Add(line);
+        }
+    }
+}

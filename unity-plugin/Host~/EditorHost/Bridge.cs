@@ -1,0 +1,123 @@
+using System;
+using System.Collections.Concurrent;
+using System.Threading;
+
+namespace UnityMcp.Host
+{
+    /// <summary>
+    /// What the plugin's domain sees of the Editor. It lives in the outer domain, like SessionState in Unity, and stays
+    /// when the plugin's domain is unloaded.
+    /// </summary>
+    public sealed class Bridge : MarshalByRefObject
+    {
+        readonly Editor editor;
+        readonly ConcurrentDictionary<string, string> store = new ConcurrentDictionary<string, string>();
+
+        public Bridge(Editor editor)
+        {
+            this.editor = editor;
+        }
+
+        /// <summary>Lives as long as the Editor.</summary>
+        public override object InitializeLifetimeService()
+        {
+            return null;
+        }
+
+        public string Get(string key)
+        {
+            string value;
+            return store.TryGetValue(key, out value) ? value : null;
+        }
+
+        public void Set(string key, string value)
+        {
+            store[key] = value;
+        }
+
+        public int Seed
+        {
+            get { return editor.Options.Seed; }
+        }
+
+        public string InstanceId
+        {
+            get { return editor.InstanceId; }
+        }
+
+        /// <summary>Null if the Editor names no project.</summary>
+        public string ProjectPath
+        {
+            get { return editor.Project; }
+        }
+
+        /// <summary>0: the project's file decides.</summary>
+        public int Port
+        {
+            get { return editor.Options.Port ?? 0; }
+        }
+
+        public bool HasTests
+        {
+            get { return editor.Options.HasTests; }
+        }
+
+        public EditorState State
+        {
+            get { return editor.State; }
+        }
+
+        public void Wake()
+        {
+            if (editor.Options.CanWake) editor.Wake();
+        }
+
+        public void Running(string requestId, string clientRequestId, string toolName)
+        {
+            editor.RunTool(requestId, clientRequestId, toolName);
+        }
+
+        public bool IsTestRunActive
+        {
+            get { return editor.Tests.IsActive; }
+        }
+
+        public int CountTests(string mode, string filter)
+        {
+            return editor.Tests.Count(mode, filter);
+        }
+
+        public void StartTests(string mode, string filter)
+        {
+            editor.StartTests(mode, filter);
+        }
+
+        public bool CancelTests()
+        {
+            return editor.Tests.Cancel();
+        }
+
+        public void Show(string kind, string text)
+        {
+            if (kind == "from_server") editor.Books.Arrived(text);
+            editor.Display.Show(kind, text);
+        }
+
+        /// <summary>How long the network is away, in milliseconds.</summary>
+        public int AwayTime
+        {
+            get { return (int)Math.Max(0, Interlocked.Read(ref editor.AwayUntil) - Editor.Now); }
+        }
+
+        /// <summary>The connection is lost or could not be opened.</summary>
+        public void ConnectionFailed(string problem)
+        {
+            editor.CountFailure(problem);
+        }
+
+        public void ConnectionAccepted()
+        {
+            editor.ResetFailures();
+        }
+    }
+}

@@ -1,0 +1,66 @@
+using System;
+using System.Collections.Generic;
+
+namespace UnityMcp.Host
+{
+    /// <summary>The AppDomain that has the plugin. It is really unloaded and loaded again.</summary>
+    public sealed class PluginDomain
+    {
+        readonly List<Action<Inside>> missed = new List<Action<Inside>>();
+        AppDomain domain;
+        volatile Inside inside;
+
+        /// <summary>Null while the domain is not loaded. May be read from any thread.</summary>
+        public Inside Inside
+        {
+            get { return inside; }
+        }
+
+        public void Load(Bridge bridge)
+        {
+            domain = AppDomain.CreateDomain("plugin");
+            var type = typeof(Inside);
+            var loaded = (Inside)domain.CreateInstanceAndUnwrap(type.Assembly.FullName, type.FullName);
+            loaded.Load(bridge);
+            foreach (var action in missed) action(loaded);
+            missed.Clear();
+            inside = loaded;
+        }
+
+        public void Unload()
+        {
+            if (inside == null) return;
+            inside = null;
+            AppDomain.Unload(domain);
+            domain = null;
+        }
+
+        /// <summary>What happens while the domain is not loaded is passed on afterwards.</summary>
+        public void Pass(Action<Inside> action)
+        {
+            if (inside != null) action(inside);
+            else missed.Add(action);
+        }
+
+        /// <summary>The Editor has ended: nothing is passed on to the next one.</summary>
+        public void Forget()
+        {
+            missed.Clear();
+        }
+
+        /// <summary>From any thread: ends the connection of the plugin.</summary>
+        /// <param name="code">The code of the close frame; 0: without one.</param>
+        public void Disconnect(int code)
+        {
+            try
+            {
+                var plugin = inside;
+                if (plugin != null) plugin.Leave(code);
+            }
+            catch (AppDomainUnloadedException)
+            {
+                // The domain has just ended, and its socket with it.
+            }
+        }
+    }
+}
