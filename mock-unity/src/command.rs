@@ -16,6 +16,10 @@ pub enum Command {
     Compile(Option<Duration>),
     /// Compile, and fail with this many errors: they are in the console, and there is no domain reload.
     CompileFails(usize),
+    /// Change scripts on disk: the next compile finds this many errors.
+    Edit(usize),
+    /// Change the active scene without saving it.
+    Dirty,
     /// Reload the domain: the socket drops, requests are lost, jobs stay.
     Reload(Option<Duration>),
     /// Enter play mode: a domain reload without a compile.
@@ -96,6 +100,8 @@ pub enum Misanswer {
 /// Every word of the prompt: the word, its arguments, what it does.
 pub const WORDS: &[(&str, &str, &str)] = &[
     ("compile", "[3s] | fails N", "compile scripts, then reload the domain; or fail with N errors"),
+    ("edit", "[fails N]", "change scripts on disk, for script_recompile_trigger; or with N errors"),
+    ("dirty", "", "change the active scene without saving it"),
     ("reload", "[2s]", "reload the domain: the socket drops, requests are lost, jobs stay"),
     ("play", "[2s]", "enter play mode: a domain reload without a compile"),
     ("restart", "[5s]", "quit the Editor and start it again: everything is lost"),
@@ -135,6 +141,9 @@ impl Command {
         let (word, rest) = split(line);
         match word {
             "compile" => compile(rest),
+            "edit" if rest.is_empty() => Ok(Self::Edit(0)),
+            "edit" => failing(rest, "edit").map(Self::Edit),
+            "dirty" => nothing(rest, Self::Dirty),
             "reload" => duration(rest).map(Self::Reload),
             "play" => duration(rest).map(Self::Play),
             "restart" => duration(rest).map(Self::Restart),
@@ -188,13 +197,18 @@ fn duration(rest: &str) -> Result<Option<Duration>, String> {
 }
 
 fn compile(rest: &str) -> Result<Command, String> {
-    let Some(count) = rest.strip_prefix("fails") else {
-        return duration(rest).map(Command::Compile);
-    };
-    match count.trim().parse() {
-        Ok(count) if count > 0 => Ok(Command::CompileFails(count)),
-        Ok(_) | Err(_) => Err("write the number of errors: compile fails 2".to_owned()),
+    if rest.starts_with("fails") {
+        return failing(rest, "compile").map(Command::CompileFails);
     }
+    duration(rest).map(Command::Compile)
+}
+
+/// The number in `fails 2`.
+fn failing(rest: &str, word: &str) -> Result<usize, String> {
+    let count = rest.strip_prefix("fails").and_then(|count| count.trim().parse().ok());
+    count
+        .filter(|count| *count > 0)
+        .ok_or_else(|| format!("write the number of errors: {word} fails 2"))
 }
 
 fn log(rest: &str) -> Result<Command, String> {

@@ -108,12 +108,8 @@ impl Console {
 
     /// The messages of a compile that fails. They have no stack trace.
     pub(crate) fn add_compile_errors(&mut self, count: usize) {
-        const NAMES: [&str; 3] = ["targt", "speeed", "Heatlh"];
-        for (index, name) in NAMES.iter().cycle().enumerate().take(count) {
-            let message = format!(
-                "Assets/Scripts/Enemy.cs({},9): error CS0103: The name '{name}' does not exist in the current context",
-                12 + 3 * index
-            );
+        for CompileError { line, text } in compile_errors(count) {
+            let message = format!("Assets/Scripts/Enemy.cs({line},9): error CS0103: {text}");
             self.push(LogType::Error, &message, "");
         }
     }
@@ -179,6 +175,20 @@ impl Console {
             "cursor": self.cursor(row.number),
         })
     }
+}
+
+/// An error of the compiler in `Assets/Scripts/Enemy.cs`.
+pub(crate) struct CompileError {
+    pub(crate) line: usize,
+    pub(crate) text: String,
+}
+
+pub(crate) fn compile_errors(count: usize) -> impl Iterator<Item = CompileError> {
+    let names = ["targt", "speeed", "Heatlh"].into_iter().cycle().enumerate().take(count);
+    names.map(|(index, name)| CompileError {
+        line: 12 + 3 * index,
+        text: format!("The name '{name}' does not exist in the current context"),
+    })
 }
 
 /// Joins equal entries in a row. Oldest first.

@@ -5,6 +5,8 @@ mod answers;
 mod jobs;
 mod link;
 mod orders;
+mod project;
+mod request_book;
 mod tools;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -18,6 +20,8 @@ use crate::command::{Command, Misanswer};
 use crate::console::Console;
 use crate::settings::Settings;
 use jobs::Jobs;
+use project::Project;
+use request_book::RequestBook;
 pub use tools::{MockTool, TOOLS};
 
 /// What happens to the Editor.
@@ -95,6 +99,8 @@ pub struct MockEditor {
     spoilt: VecDeque<Misanswer>,
     lie: Option<JobState>,
     jobs: Jobs,
+    project: Project,
+    request_book: RequestBook,
     /// Sorted by time.
     agenda: Vec<Appointment>,
     chance: Chance,
@@ -198,6 +204,8 @@ impl MockEditor {
             spoilt: VecDeque::new(),
             lie: None,
             jobs: Jobs::default(),
+            project: Project::sample(),
+            request_book: RequestBook::new(settings.forgets_runs),
             agenda: Vec::new(),
             counts: Counts { editors: 1, sessions: 1, ..Counts::default() },
             outputs: Vec::new(),
@@ -346,11 +354,15 @@ impl MockEditor {
     }
 
     fn on_activity_over(&mut self, at: Duration) {
+        if let Activity::Compiling { errors, .. } = self.activity {
+            self.project.on_compiled(at, errors);
+        }
         match (self.activity, self.settings.reload_time) {
             (Activity::Compiling { errors: 0, .. }, Some(reload)) => self.begin_reload(at, reload),
             (Activity::Compiling { errors, .. }, _) if errors > 0 => {
                 self.tell(&format!("the compile failed with {errors} errors"));
                 self.console.add_compile_errors(errors);
+                self.end_compile_jobs(at, JobState::Failed, "failed", errors, false);
                 self.become_ready(at);
             }
             (Activity::Ended { .. }, _) => {
@@ -358,15 +370,33 @@ impl MockEditor {
                 self.become_ready(at);
             }
             (Activity::Compiling { .. } | Activity::Reloading { .. } | Activity::Ready, _) => {
+                let reloaded = matches!(self.activity, Activity::Reloading { .. });
+                self.end_compile_jobs(at, JobState::Succeeded, "compiled", 0, reloaded);
                 self.become_ready(at);
             }
+        }
+    }
+
+    fn end_compile_jobs(
+        &mut self,
+        at: Duration,
+        ends: JobState,
+        outcome: &str,
+        errors: usize,
+        reloaded: bool,
+    ) {
+        let took = self.settings.compile_time;
+        let result = tools::compile_result(outcome, errors, reloaded, took);
+        for job in self.jobs.on_compiled(ends, &result) {
+            self.books.end_jobs(at, Some(&job));
+            self.tell(&format!("the compile has ended: {outcome}"));
         }
     }
 
     fn become_ready(&mut self, now: Duration) {
         self.activity = Activity::Ready;
         self.set_pace(now);
-        self.say_status();
+        self.say_status(now);
     }
 
     /// Lets the current request and job continue, or stops their clocks.

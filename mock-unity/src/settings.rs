@@ -17,6 +17,8 @@ pub struct Settings {
     pub protocol_version: Option<u32>,
     /// Whether the hello names the Editor, the session, the attempt and the request that still runs.
     pub names_itself: bool,
+    /// Whether the plugin forgets which runs it has begun, although it says that it knows them.
+    pub forgets_runs: bool,
     /// The path of the project, which the hello names. `None`: the hello names no project.
     pub project: Option<String>,
     /// The tools of the `capability` message. `None`: send no `capability`. [`TOOLS`](crate::TOOLS) lists
@@ -104,6 +106,7 @@ impl Default for Settings {
             plugin_version: env!("CARGO_PKG_VERSION").to_owned(),
             protocol_version: Some(1),
             names_itself: true,
+            forgets_runs: false,
             project: None,
             tools: None,
             pong: PongPolicy::After(Duration::ZERO),

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::codec::{Body, Message, direction};
 use crate::{
-    EditorInstanceId, EditorState, ErrorBody, ErrorMessage, JobState, Json, PluginSessionId,
-    Progress, RequestId, UnityJobId,
+    CompileOutcome, EditorInstanceId, EditorState, ErrorBody, ErrorMessage, JobState, Json,
+    PluginSessionId, Progress, RequestId, UnityJobId,
 };
 
 direction! {
@@ -66,6 +66,27 @@ pub struct PluginHello {
     /// been answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub running_request_id: Option<RequestId>,
+    /// Stays the same as long as the plugin remembers which `client_request_id`s of deduplicated tools it has begun.
+    /// Then the server may repeat a request whose outcome is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_book: Option<String>,
+    /// How the last compile of the scripts ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_compile: Option<LastCompile>,
+}
+
+/// How the last compile of the scripts ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LastCompile {
+    /// Whether the scripts compile.
+    pub outcome: CompileOutcome,
+    /// The number of errors.
+    pub errors: u64,
+    /// The number of warnings.
+    pub warnings: u64,
+    /// How long ago it ended, in milliseconds.
+    pub ended_ms_ago: u64,
 }
 
 /// `capability`: the tools that this plugin can run. Without this message, the server assumes all tools.
@@ -96,6 +117,9 @@ pub struct EditorStatus {
     /// Starts at 1 in each session and grows with every `editor_status` and `pong`. The server drops a status
     /// with a `seq` that is not higher than the last one.
     pub seq: u64,
+    /// How the last compile of the scripts ended. Without it, nothing has changed since the last one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_compile: Option<LastCompile>,
 }
 
 /// `pong`: the answer to `ping`. Send it from a thread that a busy Editor does not block.

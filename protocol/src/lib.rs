@@ -66,7 +66,7 @@ mod vocabulary;
 pub use codec::{DecodeError, Problem, parse_json};
 pub use from_unity::{
     CancelResult, CancelStatus, EditorStatus, ExecuteOutcome, ExecuteResult, FromUnity, JobStatus,
-    OfferedTool, OfferedTools, PluginHello, Pong, SubmitJobResult, SubmitStatus,
+    LastCompile, OfferedTool, OfferedTools, PluginHello, Pong, SubmitJobResult, SubmitStatus,
 };
 pub use ids::{EditorInstanceId, PluginSessionId, RequestId, UnityJobId};
 pub use json_size::JsonSize;
@@ -78,4 +78,4 @@ pub use to_unity::{
     ToUnity, ToolMetadata,
 };
 pub use version::PROTOCOL_VERSION;
-pub use vocabulary::{EditorState, ErrorBody, ErrorMessage, JobState, Progress};
+pub use vocabulary::{CompileOutcome, EditorState, ErrorBody, ErrorMessage, JobState, Progress};

@@ -65,6 +65,10 @@ pub struct ToolMetadata {
     pub requires_client_request_id: bool,
     /// Whether it is safe to run the tool again after it failed.
     pub execution_error_retryable: bool,
+    /// Whether a request with a `client_request_id` that the plugin has begun before must be answered from its book,
+    /// and not run again. Left out if it is false.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub deduplicated: bool,
 }
 
 /// How a tool runs.
@@ -91,7 +95,8 @@ pub struct Ping {}
 pub struct Execute {
     /// Repeat it in the answer.
     pub request_id: RequestId,
-    /// The agent's own name for the call. Only for logs: it need not be unique.
+    /// The agent's own name for the call. For a deduplicated tool it names one run. Otherwise it is only for logs and
+    /// need not be unique.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_request_id: Option<String>,
     /// Which tool.
@@ -110,7 +115,8 @@ pub struct Execute {
 pub struct SubmitJob {
     /// Repeat it in the answer.
     pub request_id: RequestId,
-    /// The agent's own name for the call. Only for logs: it need not be unique.
+    /// The agent's own name for the call. For a deduplicated tool it names one run. Otherwise it is only for logs and
+    /// need not be unique.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_request_id: Option<String>,
     /// Which tool.

@@ -46,6 +46,17 @@ impl JobState {
     }
 }
 
+/// Whether the scripts compile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum CompileOutcome {
+    /// Without an error.
+    Succeeded,
+    /// With errors: Unity goes on with the old code.
+    Failed,
+}
+
 /// How far a job is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

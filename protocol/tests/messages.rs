@@ -33,6 +33,13 @@ fn from_unity() -> Vec<(&'static str, FromUnity)> {
                 project_name: Some("game".to_owned()),
                 unity_version: Some("6000.0.23f1".to_owned()),
                 running_request_id: Some("req-x-3".into()),
+                request_book: Some("b-17".to_owned()),
+                last_compile: Some(LastCompile {
+                    outcome: CompileOutcome::Failed,
+                    errors: 2,
+                    warnings: 1,
+                    ended_ms_ago: 1_500,
+                }),
             }),
         ),
         (
@@ -43,7 +50,11 @@ fn from_unity() -> Vec<(&'static str, FromUnity)> {
         ),
         (
             "editor_status",
-            FromUnity::EditorStatus(EditorStatus { state: EditorState::Compiling, seq: u64::MAX }),
+            FromUnity::EditorStatus(EditorStatus {
+                state: EditorState::Compiling,
+                seq: u64::MAX,
+                last_compile: None,
+            }),
         ),
         (
             "pong",
@@ -121,6 +132,7 @@ fn to_unity() -> Vec<(&'static str, ToUnity)> {
                     max_timeout_ms: 1_800_000,
                     requires_client_request_id: false,
                     execution_error_retryable: false,
+                    deduplicated: true,
                 }],
             }),
         ),

@@ -93,9 +93,19 @@ fn from_unity() -> impl Strategy<Value = FromUnity> {
         of(any::<u64>()),
         of(any::<String>()),
         of(any::<String>().prop_map(RequestId)),
+        of(last_compile()),
     )
         .prop_map(
-            |(plugin_version, state, editor, session, connect_attempt_seq, project, running)| {
+            |(
+                plugin_version,
+                state,
+                editor,
+                session,
+                connect_attempt_seq,
+                project,
+                running,
+                last_compile,
+            )| {
                 PluginHello {
                     plugin_version,
                     state,
@@ -104,8 +114,10 @@ fn from_unity() -> impl Strategy<Value = FromUnity> {
                     connect_attempt_seq,
                     project_path: project.clone(),
                     project_name: project.clone(),
-                    unity_version: project,
+                    unity_version: project.clone(),
                     running_request_id: running,
+                    request_book: project,
+                    last_compile,
                 }
             },
         );
@@ -122,8 +134,11 @@ fn from_unity() -> impl Strategy<Value = FromUnity> {
         hello.prop_map(FromUnity::Hello),
         vec(any::<String>().prop_map(|name| OfferedTool { name }), 0..4)
             .prop_map(|tools| FromUnity::Capability(OfferedTools { tools })),
-        (editor_state(), any::<u64>())
-            .prop_map(|(state, seq)| FromUnity::EditorStatus(EditorStatus { state, seq })),
+        (editor_state(), any::<u64>(), of(last_compile())).prop_map(
+            |(state, seq, last_compile)| {
+                FromUnity::EditorStatus(EditorStatus { state, seq, last_compile })
+            }
+        ),
         (of(editor_state()), of(any::<u64>()))
             .prop_map(|(editor_state, seq)| FromUnity::Pong(Pong { editor_state, seq })),
         (request_id(), outcome).prop_map(|(request_id, outcome)| FromUnity::Result(
@@ -144,10 +159,22 @@ fn from_unity() -> impl Strategy<Value = FromUnity> {
     ]
 }
 
+fn last_compile() -> impl Strategy<Value = LastCompile> {
+    let outcome = prop_oneof![Just(CompileOutcome::Succeeded), Just(CompileOutcome::Failed)];
+    (outcome, any::<[u64; 3]>()).prop_map(|(outcome, [errors, warnings, ended_ms_ago])| {
+        LastCompile { outcome, errors, warnings, ended_ms_ago }
+    })
+}
+
 fn tool_metadata() -> impl Strategy<Value = ToolMetadata> {
     let mode = prop_oneof![Just(ExecutionMode::Sync), Just(ExecutionMode::Job)];
-    (any::<String>(), mode, any::<[u64; 2]>(), any::<[bool; 3]>()).prop_map(
-        |(name, execution_mode, [default_timeout_ms, max_timeout_ms], [cancel, id, retryable])| {
+    (any::<String>(), mode, any::<[u64; 2]>(), any::<[bool; 4]>()).prop_map(
+        |(
+            name,
+            execution_mode,
+            [default_timeout_ms, max_timeout_ms],
+            [cancel, id, retryable, deduplicated],
+        )| {
             ToolMetadata {
                 name,
                 execution_mode,
@@ -156,6 +183,7 @@ fn tool_metadata() -> impl Strategy<Value = ToolMetadata> {
                 max_timeout_ms,
                 requires_client_request_id: id,
                 execution_error_retryable: retryable,
+                deduplicated,
             }
         },
     )

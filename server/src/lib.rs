@@ -96,7 +96,8 @@ impl<N: Network, C: Core> Server<N, C> {
         let (state, port_state) = watch::channel(PortState::NotKnown);
         let upstream = Upstream::new(network.clone(), port_state);
         let tasks_shown = TaskView { clock, poll_interval: config.limits.job_poll_interval };
-        let adapter = McpEndpointAdapter::new(core.clone(), upstream, tasks_shown);
+        let adapter =
+            McpEndpointAdapter::new(core.clone(), upstream, tasks_shown, config.limits.catalog);
         let (tasks, closing) = (TaskTracker::new(), CancellationToken::new());
         let left = CancellationToken::new();
         if let Some((input, output)) = stdio {

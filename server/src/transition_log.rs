@@ -73,15 +73,16 @@ impl TransitionLog {
                 let waited_ms = millis(served.unwrap_or(now).since(arrived));
                 let elapsed_ms = millis(now.since(arrived));
                 let submitted_at = self.clock.text(arrived);
+                let replayed = is_replayed(outcome).then_some(true);
                 match failure {
                     None => info!(
                         call, %request_id, client_request_id, job_id, tool, submitted_at,
-                        waited_ms, elapsed_ms, "call succeeded"
+                        waited_ms, elapsed_ms, replayed, "call succeeded"
                     ),
                     Some(Failure { code, guarantee, waiting, .. }) => info!(
                         call, %request_id, client_request_id, job_id, tool, submitted_at,
                         waited_ms, elapsed_ms, code = code.text(), guarantee = guarantee.text(),
-                        waiting_reason = waiting, "call failed"
+                        waiting_reason = waiting, replayed, "call failed"
                     ),
                 }
             }
@@ -105,8 +106,19 @@ fn of_outcome(outcome: &Outcome) -> (Option<String>, Option<&Failure>) {
             (Some(job.to_string()), None)
         }
         Ok(Answer::Job(report)) => (Some(report.job.to_string()), None),
+        Ok(Answer::Replayed(answer)) => {
+            (answer.accepted_job().map(|(job, ..)| job.to_string()), None)
+        }
         Ok(Answer::EditorState(_) | Answer::Unity(_)) => (None, None),
         Err(failure) => (None, Some(failure)),
+    }
+}
+
+/// It is the answer to an earlier call with the same `client_request_id`.
+fn is_replayed(outcome: &Outcome) -> bool {
+    match outcome {
+        Ok(answer) => matches!(answer, Answer::Replayed(_)),
+        Err(failure) => failure.replayed,
     }
 }
 

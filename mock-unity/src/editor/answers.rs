@@ -7,6 +7,7 @@ use protocol::{
     FromUnity, RequestId, SubmitJob, SubmitJobResult, SubmitStatus, ToUnity, codec,
 };
 
+use super::request_book::Begun;
 use super::tools::{self, Run};
 use super::{Answer, Later, Link, MockEditor, Output, unknown_request};
 use crate::books::{Execution, Given, JobRecord};
@@ -122,10 +123,19 @@ impl MockEditor {
         let Some(Run::Sync(run)) = tools::find(&frame.tool_name) else {
             return error(frame.request_id, "ERR_UNKNOWN_COMMAND", "there is no such tool");
         };
+        let run_name = self.request_book.name_of(&frame.tool_name, &frame.client_request_id);
+        if let Some(Begun::Execute(outcome)) = self.request_book.begun(run_name.as_deref()) {
+            return FromUnity::Result(ExecuteResult { request_id: frame.request_id, outcome });
+        }
         self.books.executed.push(execution);
-        let result = run(self, &frame.params);
-        self.books.given.insert(frame.request_id.clone(), Given::Result(result.clone()));
-        let outcome = ExecuteOutcome::Ok(result);
+        let outcome = match run(self, &frame.params) {
+            Ok(result) => {
+                self.books.given.insert(frame.request_id.clone(), Given::Result(result.clone()));
+                ExecuteOutcome::Ok(result)
+            }
+            Err(message) => ExecuteOutcome::Error(body("ERR_UNITY_EXECUTION", &message)),
+        };
+        self.request_book.note(run_name, Begun::Execute(outcome.clone()));
         FromUnity::Result(ExecuteResult { request_id: frame.request_id, outcome })
     }
 
@@ -133,19 +143,28 @@ impl MockEditor {
         let Some(Run::Job(run)) = tools::find(&frame.tool_name) else {
             return error(frame.request_id, "ERR_UNKNOWN_COMMAND", "there is no such job");
         };
+        let (request_id, status) = (frame.request_id, SubmitStatus::Accepted);
+        let run_name = self.request_book.name_of(&frame.tool_name, &frame.client_request_id);
+        if let Some(Begun::Job(job_id)) = self.request_book.begun(run_name.as_deref()) {
+            return FromUnity::SubmitJobResult(SubmitJobResult { request_id, status, job_id });
+        }
         self.books.executed.push(execution);
         let work = run(self, &frame.params);
         self.tell(&format!("running {} {}", work.steps.len(), work.unit));
-        let has_steps = !work.steps.is_empty();
-        let job_id = self.jobs.start(work, &frame.request_id);
+        let (has_steps, awaits_compile) = (!work.steps.is_empty(), work.awaits_compile);
+        let job_id = self.jobs.start(work, &request_id);
+        self.request_book.note(run_name, Begun::Job(job_id.clone()));
         self.jobs.set_pace(now, self.can_work());
-        let (request_id, status) = (frame.request_id, SubmitStatus::Accepted);
         self.books.jobs.push(JobRecord {
             at: now,
             request_id: request_id.clone(),
             job_id: job_id.clone(),
             ended_at: (!has_steps).then_some(now),
         });
+        if awaits_compile {
+            // After the acceptance: the compile blocks the main thread.
+            self.arrange_compile(now);
+        }
         FromUnity::SubmitJobResult(SubmitJobResult { request_id, status, job_id })
     }
 
@@ -245,11 +264,9 @@ fn cancel_result(request_id: RequestId, status: CancelStatus) -> FromUnity {
 }
 
 pub(super) fn error(request_id: RequestId, code: &str, message: &str) -> FromUnity {
-    let error = ErrorBody {
-        code: code.to_owned(),
-        message: message.to_owned(),
-        retryable: None,
-        details: None,
-    };
-    FromUnity::Error(ErrorMessage { request_id: Some(request_id), error })
+    FromUnity::Error(ErrorMessage { request_id: Some(request_id), error: body(code, message) })
+}
+
+fn body(code: &str, message: &str) -> ErrorBody {
+    ErrorBody { code: code.to_owned(), message: message.to_owned(), retryable: None, details: None }
 }

@@ -24,6 +24,8 @@ pub(super) struct Work {
     pub(super) summary: String,
     /// What the server gets when it has ended.
     pub(super) result: Json,
+    /// It has no steps to run: it ends when the compile that it starts is over.
+    pub(super) awaits_compile: bool,
 }
 
 #[derive(Debug)]
@@ -107,8 +109,21 @@ impl Jobs {
         }
     }
 
+    /// The job whose steps run. One that waits for a compile does not keep others from running.
     fn running(&mut self) -> Option<&mut Job> {
-        self.jobs.iter_mut().find(|job| job.state == JobState::Running)
+        let runs = |job: &&mut Job| job.state == JobState::Running && !job.work.awaits_compile;
+        self.jobs.iter_mut().find(runs)
+    }
+
+    /// A compile is over. Ends the jobs that waited for it; returns their ids.
+    pub(super) fn on_compiled(&mut self, ends: JobState, result: &Json) -> Vec<UnityJobId> {
+        let waits = |job: &&mut Job| job.state == JobState::Running && job.work.awaits_compile;
+        let ended = self.jobs.iter_mut().filter(waits).map(|job| {
+            job.state = ends;
+            job.work.result = result.clone();
+            job.id.clone()
+        });
+        ended.collect()
     }
 
     /// Ends the current step. If that ends the job, says which one and how.

@@ -50,6 +50,8 @@ impl MockEditor {
             project_name: project.as_deref().map(|path| name_of(path).to_owned()),
             unity_version: project.as_ref().map(|_| UNITY_VERSION.to_owned()),
             running_request_id: self.running_request().filter(|_| names),
+            request_book: names.then(|| format!("book-{seed}-{}", self.counts.editors)),
+            last_compile: self.project.last_compile(now),
         }));
         let field = "\"protocol_version\":";
         self.send_text(hello.replace(&format!("{field}1"), &format!("{field}{version}")));
@@ -98,7 +100,7 @@ impl MockEditor {
                     self.send_answer(answer);
                 }
             }
-            ToUnity::Capability(_) => {}
+            ToUnity::Capability(capability) => self.request_book.on_capability(&capability),
             ToUnity::Ping(_) => self.on_ping(now),
             ToUnity::Error(message) => {
                 if message.error.message == REFUSED {
@@ -174,15 +176,20 @@ impl MockEditor {
         self.activity == Activity::Ready && self.stuck.is_none()
     }
 
-    pub(super) fn say_status(&mut self) {
+    pub(super) fn say_status(&mut self, now: Duration) {
         self.counts.seq += 1;
-        let status = EditorStatus { state: self.state(), seq: self.counts.seq };
+        let (state, seq) = (self.state(), self.counts.seq);
+        let status = EditorStatus { state, seq, last_compile: self.project.last_compile(now) };
         self.say(&FromUnity::EditorStatus(status));
     }
 
     pub(super) fn say_stale_status(&mut self) {
         let seq = self.counts.seq.saturating_sub(1);
-        self.say(&FromUnity::EditorStatus(EditorStatus { state: EditorState::Compiling, seq }));
+        self.say(&FromUnity::EditorStatus(EditorStatus {
+            state: EditorState::Compiling,
+            seq,
+            last_compile: None,
+        }));
     }
 
     pub(super) fn say(&mut self, message: &FromUnity) {

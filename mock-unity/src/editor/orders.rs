@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::project::Project;
 use super::{Activity, Later, Link, MockEditor, Output};
 use crate::command::Command;
 use crate::console::Console;
@@ -27,8 +28,11 @@ impl MockEditor {
                 self.tell("ignored: the domain is not loaded");
             }
             Command::Compile(time) => {
-                self.compile(now, time.unwrap_or(self.settings.compile_time), 0);
+                let errors = self.project.edited.unwrap_or(0);
+                self.compile(now, time.unwrap_or(self.settings.compile_time), errors);
             }
+            Command::Edit(errors) => self.project.edited = Some(errors),
+            Command::Dirty => self.project.is_dirty = true,
             Command::CompileFails(errors) => self.compile(now, self.settings.compile_time, errors),
             Command::Reload(time) => {
                 self.begin_reload(now, time.or(self.settings.reload_time).unwrap_or(AWAY_TIME));
@@ -77,10 +81,15 @@ impl MockEditor {
         self.set_pace(now);
     }
 
+    /// The compile that a tool has asked for. It begins when the tool has answered.
+    pub(super) fn arrange_compile(&mut self, now: Duration) {
+        self.plan(now, None, Command::Compile(None));
+    }
+
     fn compile(&mut self, now: Duration, time: Duration, errors: usize) {
         self.tell(&format!("compiling for {}", show_duration(time)));
         self.activity = Activity::Compiling { until: now + time, errors };
-        self.say_status();
+        self.say_status(now);
     }
 
     /// An unloaded domain drops its socket without a close handshake. A plugin stores its jobs and loses its
@@ -88,7 +97,7 @@ impl MockEditor {
     pub(super) fn begin_reload(&mut self, now: Duration, time: Duration) {
         self.tell(&format!("reloading the domain for {}", show_duration(time)));
         self.activity = Activity::Reloading { until: now + time };
-        self.say_status();
+        self.say_status(now);
         self.forget_requests();
         self.counts.sessions += 1;
         self.cut(now + time, Output::Cut);
@@ -104,6 +113,8 @@ impl MockEditor {
         self.forget_jobs(now);
         self.counts.editors += 1;
         self.console = Console::sample(self.settings.console_name(self.counts.editors));
+        self.project = Project::sample();
+        self.request_book.clear();
         self.counts.sessions += 1;
         self.counts.attempts = 0;
         self.cut(now + time, Output::Cut);
@@ -167,6 +178,11 @@ fn confirmation(command: &Command) -> Option<String> {
         Command::LoseJobs => "all jobs are forgotten",
         Command::Lie(_) => "the next job_status will be wrong",
         Command::Behave => "every misbehaviour has ended",
+        Command::Edit(0) => "the scripts have changed on disk",
+        Command::Edit(errors) => {
+            return Some(format!("the scripts have changed on disk, with {errors} errors"));
+        }
+        Command::Dirty => "the active scene has unsaved changes",
         Command::Compile(_)
         | Command::CompileFails(_)
         | Command::Reload(_)

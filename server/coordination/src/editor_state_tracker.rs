@@ -2,14 +2,17 @@
 
 use std::time::Duration;
 
-use protocol::{EditorState, Pong};
+use protocol::{CompileOutcome, EditorState, LastCompile, Pong};
 
+use crate::event::CompileReport;
 use crate::time::{Deadline, Timestamp, Why};
 
 #[derive(Debug)]
 pub(crate) struct EditorStateTracker {
     view: View,
     compile_grace: Duration,
+    /// What the plugin said last about a compile, and when.
+    compile: Option<(LastCompile, Timestamp)>,
 }
 
 #[derive(Debug)]
@@ -33,7 +36,7 @@ pub(crate) enum Observed {
 
 impl EditorStateTracker {
     pub(crate) fn new(compile_grace: Duration) -> Self {
-        Self { view: View::Unknown, compile_grace }
+        Self { view: View::Unknown, compile_grace, compile: None }
     }
 
     /// A session began: its seq starts again.
@@ -93,6 +96,28 @@ impl EditorStateTracker {
                 now < observed_at + self.compile_grace
             }
         }
+    }
+
+    /// A session that says nothing about it knows nothing about it.
+    pub(crate) fn on_hello_compile(&mut self, now: Timestamp, compile: Option<LastCompile>) {
+        self.compile = compile.map(|compile| (compile, now));
+    }
+
+    /// A status that says nothing about it changes nothing.
+    pub(crate) fn on_status_compile(&mut self, now: Timestamp, compile: Option<LastCompile>) {
+        self.compile = compile.map(|compile| (compile, now)).or(self.compile);
+    }
+
+    /// The number of errors of the last compile, if it failed.
+    pub(crate) fn failed_compile(&self) -> Option<u64> {
+        let (compile, _) = self.compile?;
+        (compile.outcome == CompileOutcome::Failed).then_some(compile.errors)
+    }
+
+    pub(crate) fn last_compile(&self, now: Timestamp) -> Option<CompileReport> {
+        let (LastCompile { outcome, errors, ended_ms_ago, .. }, at) = self.compile?;
+        let ended_ago = Duration::from_millis(ended_ms_ago).saturating_add(now.since(at));
+        Some(CompileReport { outcome, errors, ended_ago })
     }
 
     pub(crate) fn forget(&mut self) {

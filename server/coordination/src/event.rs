@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use protocol::{DecodeError, EditorState, FromUnity, JobState, Json, Progress, RequestId, ToUnity};
+use protocol::{
+    CompileOutcome, DecodeError, EditorState, FromUnity, JobState, Json, Progress, RequestId,
+    ToUnity,
+};
 
 use crate::failure::Failure;
 use crate::ids::{CallId, ConnectionId, JobId, RequestNames};
@@ -123,6 +126,19 @@ pub enum Answer {
         job: JobId,
         status: CancelAnswer,
     },
+    /// The answer to an earlier call with the same `client_request_id`.
+    Replayed(Box<Self>),
+}
+
+impl Answer {
+    /// The job that was accepted, now or for an earlier call.
+    pub fn accepted_job(&self) -> Option<(JobId, JobState, JobTimes)> {
+        match self {
+            Self::JobAccepted { job, state, times } => Some((*job, *state, *times)),
+            Self::Replayed(answer) => answer.accepted_job(),
+            Self::EditorState(_) | Self::Unity(_) | Self::Job(_) | Self::Cancel { .. } => None,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -140,6 +156,8 @@ pub struct EditorReport {
     pub server_version: String,
     pub project: Option<ProjectReport>,
     pub refused: Option<RefusedReport>,
+    /// Catalogue 1.1: how the last compile ended, if the plugin says so.
+    pub last_compile: Option<Option<CompileReport>>,
     /// Jobs that have not ended, then the last ones that ended, newest first.
     pub jobs: Vec<JobSummary>,
 }
@@ -152,6 +170,14 @@ pub struct JobSummary {
     pub state: JobState,
     pub submitted: Timestamp,
     pub age: Duration,
+}
+
+/// How the last compile ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CompileReport {
+    pub outcome: CompileOutcome,
+    pub errors: u64,
+    pub ended_ago: Duration,
 }
 
 /// The project of the Editor, as far as its plugin names it.

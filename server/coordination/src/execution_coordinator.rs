@@ -10,11 +10,13 @@ mod dispatch;
 mod expiry;
 mod jobs;
 mod recovery;
+mod repeats;
 mod sessions;
 
 use protocol::{EditorState, RequestId, ToUnity};
 
 use crate::cancel_manager::CancelManager;
+use crate::deduplicator::Deduplicator;
 use crate::editor_state_tracker::EditorStateTracker;
 use crate::event::{CloseCode, EditorReport, Effect, Event, Note, Outcome, Reason, ServerState};
 use crate::failure::Failure;
@@ -39,6 +41,7 @@ pub struct ExecutionCoordinator {
     scheduler: RequestScheduler,
     jobs: JobManager,
     cancels: CancelManager,
+    repeats: Deduplicator,
     /// The lane was last taken by a cancel that Unity was owed: it is the turn of the others.
     cancel_had_its_turn: bool,
     projects: ProjectRules,
@@ -98,6 +101,7 @@ impl ExecutionCoordinator {
             scheduler: RequestScheduler::new(),
             jobs: JobManager::default(),
             cancels: CancelManager::default(),
+            repeats: Deduplicator::default(),
             cancel_had_its_turn: false,
             projects: ProjectRules::default(),
             refused: None,
@@ -242,6 +246,18 @@ impl ExecutionCoordinator {
 
     fn push_reply(&mut self, call: CallId, ended: &Call, outcome: Outcome) {
         let outcome = outcome.map_err(|failure| failure.for_tool(ended.asked.tool));
+        let outcome = self.end_run(ended, outcome);
+        if !ended.is_left {
+            let told = outcome.clone();
+            let told = if ended.is_repeated { repeats::replayed(told) } else { told };
+            self.push_answer(call, ended, told);
+        }
+        for follower in self.scheduler.followers(call) {
+            self.reply(follower, outcome.clone());
+        }
+    }
+
+    fn push_answer(&mut self, call: CallId, ended: &Call, outcome: Outcome) {
         let job = ended.job().filter(|_| ended.starts_job()).and_then(|job| self.jobs.get(job));
         let served = ended.times.served.or(job.and_then(|job| job.times.sent));
         let times = CallTimes { served, ..ended.times };
@@ -269,6 +285,8 @@ impl ExecutionCoordinator {
         self.jobs.assert_invariants(&self.limits, is_open);
         let lives = |job| self.jobs.state(job).is_some() && !self.jobs.is_terminal(job);
         self.cancels.assert_invariants(&self.limits, lives);
+        let Limits { repeats_max, queue_max, jobs_active_max, .. } = self.limits;
+        self.repeats.assert_invariants(repeats_max + queue_max + jobs_active_max);
     }
 }
 

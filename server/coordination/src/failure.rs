@@ -166,6 +166,8 @@ pub struct Failure {
     pub overdue: Option<RequestId>,
     /// Why the call waited, if it ended while it did.
     pub waiting: Option<&'static str>,
+    /// It is how an earlier call with the same `client_request_id` ended.
+    pub replayed: bool,
     /// What Unity said.
     pub unity: Option<Box<ErrorBody>>,
 }
@@ -174,8 +176,19 @@ impl Failure {
     fn new(code: ErrorCode, what: impl Into<String>, advice: Advice) -> Self {
         let Row { guarantee, retryable, recovery, .. } = code.row();
         let what = what.into();
-        let (overdue, waiting, unity) = (None, None, None);
-        Self { code, guarantee, retryable, recovery, what, advice, overdue, waiting, unity }
+        let (overdue, waiting, replayed, unity) = (None, None, false, None);
+        Self {
+            code,
+            guarantee,
+            retryable,
+            recovery,
+            what,
+            advice,
+            overdue,
+            waiting,
+            replayed,
+            unity,
+        }
     }
 
     /// One sentence: what happened, whether the call ran, and what to do next.
@@ -192,6 +205,10 @@ impl Failure {
     fn unknown(self) -> Self {
         let recovery = Recovery::InspectThenRetry;
         Self { guarantee: Guarantee::Unknown, retryable: false, recovery, ..self }
+    }
+
+    pub(crate) fn replayed(self) -> Self {
+        Self { replayed: true, ..self }
     }
 
     pub(crate) fn after_waiting(self, reason: &'static str) -> Self {

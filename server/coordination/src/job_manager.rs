@@ -59,6 +59,7 @@ impl JobManager {
             phase: JobPhase::Queued { frame },
             cancel: None,
             waiters: Vec::new(),
+            is_known: false,
         };
         self.jobs.insert(id, job);
     }
@@ -172,7 +173,8 @@ impl JobManager {
             };
         }
         let Some(job) = self.jobs.get(id) else { return Reported::GoesOn };
-        let told = result.map(|given| job.asked.tell(given)).transpose();
+        let took = job.times.sent.map(|sent| now.since(sent)).unwrap_or_default();
+        let told = result.map(|given| job.asked.tell(given, took)).transpose();
         let result = match told {
             Ok(told) => told,
             Err(problem) => return Reported::Nonsense(problem),
@@ -184,7 +186,7 @@ impl JobManager {
                 (state, Some(Failure::request_timeout(job.asked.timeout)))
             }
             (JobState::Succeeded | JobState::Failed, None, Some(problem)) => {
-                (JobState::Failed, Some(Failure::did_nothing(&problem)))
+                (JobState::Failed, Some(Failure::unwanted_outcome(problem)))
             }
             (_, None, _) => (state, None),
         };
@@ -340,6 +342,17 @@ impl JobManager {
     pub(crate) fn has_waiter(&self, id: JobId, call: CallId) -> bool {
         let waits = |job: &Job| job.waiters.iter().any(|waiter| waiter.call == call);
         self.jobs.get(id).is_some_and(waits)
+    }
+
+    /// Nobody waits for its end, and no caller that started it was told its id.
+    pub(crate) fn is_unwanted(&self, id: JobId) -> bool {
+        let waits = |job: &Job| job.waiters.iter().any(|waiter| waiter.for_end);
+        self.jobs.get(id).is_some_and(|job| !job.is_known && !waits(job))
+    }
+
+    /// A caller that started it is told its id.
+    pub(crate) fn set_known(&mut self, id: JobId) {
+        self.jobs.update(id, |job| job.is_known = true);
     }
 
     /// Every job that has not ended.

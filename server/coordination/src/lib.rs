@@ -17,6 +17,7 @@
 #![forbid(clippy::disallowed_types, clippy::disallowed_methods, clippy::disallowed_macros)]
 
 mod cancel_manager;
+mod deduplicator;
 mod editor_state_tracker;
 mod event;
 mod execution_coordinator;
@@ -38,18 +39,18 @@ mod tool_answers;
 mod tool_catalog;
 
 pub use event::{
-    Answer, CallState, CancelAnswer, CancelView, CloseCode, ClosedBy, EditorReport, Effect, Event,
-    JobReport, JobSummary, Note, Outcome, ProgressReport, ProjectReport, Reason, RefusedReport,
-    Running, ServerState, SessionEnd,
+    Answer, CallState, CancelAnswer, CancelView, CloseCode, ClosedBy, CompileReport, EditorReport,
+    Effect, Event, JobReport, JobSummary, Note, Outcome, ProgressReport, ProjectReport, Reason,
+    RefusedReport, Running, ServerState, SessionEnd,
 };
 pub use execution_coordinator::{Core, ExecutionCoordinator};
 pub use failure::{ErrorCode, Failure, Guarantee, Recovery, Row};
 pub use ids::{Boot, CallId, ConnectionId, JobId, RequestNames};
 pub use limits::Limits;
 pub use project::ProjectRules;
-pub use request_validator::{RawCall, Request, ValidCall, validate};
+pub use request_validator::{RawCall, Request, ValidCall, validate, validate_with};
 pub use settings::{SETTINGS, Setting};
 pub use shape::{Field, Shape};
 pub use time::{CallTimes, Deadline, JobTimes, Timestamp, Why};
-pub use tool_answers::{Problem, Tell};
-pub use tool_catalog::{ForUnity, Kind, Need, Parameter, Route, TOOLS, Tool, UnityAnswer};
+pub use tool_answers::{Problem, Tell, UnwantedOutcome};
+pub use tool_catalog::{Catalog, ForUnity, Kind, Need, Parameter, Route, TOOLS, Tool, UnityAnswer};

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::tool_catalog::Catalog;
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Calls that wait or are queued. Control calls have the same room of their own.
@@ -49,6 +51,10 @@ pub struct Limits {
     pub refusal_shown: Duration,
     /// Ended jobs that `get_editor_state` lists.
     pub ended_jobs_shown: usize,
+    /// Runs whose `client_request_id` is remembered.
+    pub repeats_max: usize,
+    /// Which tools there are.
+    pub catalog: Catalog,
     /// How long peers have to close, so that the process ends within two seconds.
     pub stop_max: Duration,
 }
@@ -78,6 +84,8 @@ impl Default for Limits {
             progress_interval: Duration::from_millis(1_000),
             refusal_shown: Duration::from_secs(600),
             ended_jobs_shown: 10,
+            repeats_max: 1_024,
+            catalog: Catalog::V1_0,
             stop_max: Duration::from_millis(1_200),
         }
     }

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use protocol::{EditorState, EditorStatus, FromUnity, OfferedTool, PluginHello, RequestId};
+use protocol::{
+    EditorState, EditorStatus, FromUnity, LastCompile, OfferedTool, PluginHello, RequestId,
+};
 
 use crate::heartbeat::Heartbeat;
 use crate::ids::ConnectionId;
@@ -51,6 +53,7 @@ pub(crate) struct Adopted {
     pub(crate) plugin_version: String,
     /// A request of an earlier session that it still executes.
     pub(crate) running: Option<RequestId>,
+    pub(crate) last_compile: Option<LastCompile>,
     /// The answer that it sent before it was adopted.
     pub(crate) answer: Option<FromUnity>,
 }
@@ -164,6 +167,7 @@ impl ReconnectController {
             if status.seq > claim.seq {
                 claim.seq = status.seq;
                 claim.hello.state = status.state;
+                claim.hello.last_compile = status.last_compile.or(claim.hello.last_compile);
             }
         });
     }
@@ -192,7 +196,8 @@ impl ReconnectController {
         let (plugin_version, running) =
             (hello.plugin_version.clone(), hello.running_request_id.clone());
         let state = hello.state;
-        let adopted = Adopted { state, seq, memory, plugin_version, running, answer };
+        let last_compile = hello.last_compile;
+        let adopted = Adopted { state, seq, memory, plugin_version, running, last_compile, answer };
         let heartbeat = Heartbeat::new(now, limits.heartbeat_interval);
         let session = Session { hello, heartbeat, bad_frames: 0 };
         self.connections.set(on, Socket::Session(Box::new(session)));
@@ -209,6 +214,11 @@ impl ReconnectController {
     /// What the Editor has said of itself.
     pub(crate) fn hello(&self) -> Option<&PluginHello> {
         self.connections.session().map(|(_, session)| &session.hello)
+    }
+
+    /// The book of the plugin that is connected.
+    pub(crate) fn request_book(&self) -> Option<&str> {
+        self.hello()?.request_book.as_deref()
     }
 
     pub(crate) fn plugin_version(&self) -> Option<&str> {

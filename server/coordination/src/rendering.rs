@@ -5,8 +5,8 @@ use std::time::Duration;
 use protocol::{EditorState, JobState, Json, Progress, json};
 
 use crate::event::{
-    Answer, CallState, CancelAnswer, CancelView, EditorReport, JobReport, ProgressReport, Reason,
-    RefusedReport, ServerState,
+    Answer, CallState, CancelAnswer, CancelView, CompileReport, EditorReport, JobReport,
+    ProgressReport, Reason, RefusedReport, ServerState,
 };
 use crate::failure::Failure;
 use crate::time::Timestamp;
@@ -27,6 +27,7 @@ pub fn answer(answer: Answer, clock: Clock<'_>) -> Json {
         Answer::Cancel { job, status } => {
             json!({ "status": cancel_answer(status), "job_id": job.to_string() })
         }
+        Answer::Replayed(replayed) => with(self::answer(*replayed, clock), "replayed", json!(true)),
     }
 }
 
@@ -62,6 +63,10 @@ fn editor_report(report: &EditorReport, clock: Clock<'_>) -> Json {
             "age_ms": millis(job.age),
         })).collect::<Json>(),
     });
+    let shown = match &report.last_compile {
+        None => shown,
+        Some(compile) => with(shown, "last_compile", json!(compile.as_ref().map(last_compile))),
+    };
     match &report.refused {
         None => shown,
         Some(RefusedReport { reason, project_path, ago }) => {
@@ -71,6 +76,14 @@ fn editor_report(report: &EditorReport, clock: Clock<'_>) -> Json {
             with(shown, "refused", refused)
         }
     }
+}
+
+fn last_compile(compile: &CompileReport) -> Json {
+    json!({
+        "outcome": compile.outcome,
+        "errors": compile.errors,
+        "ended_ms_ago": millis(compile.ended_ago),
+    })
 }
 
 fn millis(time: Duration) -> u64 {
@@ -119,6 +132,9 @@ pub fn failure(failure: &Failure) -> Json {
     }
     if let Some(overdue) = &failure.overdue {
         details = with(details, "overdue_request_id", json!(overdue.0));
+    }
+    if failure.replayed {
+        details = with(details, "replayed", json!(true));
     }
     if let Some(unity) = &failure.unity {
         details = with(details, "unity", json!(unity));

@@ -136,6 +136,26 @@ impl RequestScheduler {
         self.calls.insert(id, call);
     }
 
+    /// A call that waits for something else than its turn.
+    pub(crate) fn add(&mut self, id: CallId, call: Call) {
+        self.calls.insert(id, call);
+    }
+
+    /// Calls that wait for the outcome of this one.
+    pub(crate) fn followers(&self, of: CallId) -> Vec<CallId> {
+        self.calls.followers(of)
+    }
+
+    /// Repeated calls have room of their own.
+    pub(crate) fn has_room_to_follow(&self, limits: &Limits) -> bool {
+        self.calls.following() < limits.queue_max
+    }
+
+    /// Its caller is gone. It goes on for those that follow it.
+    pub(crate) fn leave_to_followers(&mut self, id: CallId) {
+        self.calls.set_left(id);
+    }
+
     pub(crate) fn call(&self, id: CallId) -> Option<&Call> {
         self.calls.get(id)
     }

@@ -6,7 +6,8 @@ use protocol::{Json, Map};
 
 use crate::failure::Failure;
 use crate::shape::Shape;
-use crate::tool_catalog::{ForUnity, Need, Parameter, Route, TOOLS, Tool};
+use crate::tool_answers::UnwantedOutcome;
+use crate::tool_catalog::{Catalog, ForUnity, Need, Parameter, Route, Tool};
 
 /// Longer than the id of any job.
 const JOB_ID_MAX: usize = 64;
@@ -64,10 +65,10 @@ impl Request {
 
 impl ValidCall {
     /// What the agent gets of Unity's answer; an error says what is wrong with the answer.
-    pub(crate) fn tell(&self, given: Json) -> Result<Json, String> {
+    pub(crate) fn tell(&self, given: Json, took: Duration) -> Result<Json, String> {
         match &self.request {
             Request::Execute { asked, .. } | Request::RunJob { asked, .. } => {
-                self.tool.tell(given, asked)
+                self.tool.tell(given, asked, took)
             }
             Request::EditorState | Request::JobStatus { .. } | Request::CancelJob { .. } => {
                 Ok(given)
@@ -76,11 +77,19 @@ impl ValidCall {
     }
 
     /// Why what the agent gets is a failure although Unity calls it a success.
-    pub(crate) fn problem(&self, told: &Json) -> Option<String> {
+    pub(crate) fn problem(&self, told: &Json) -> Option<UnwantedOutcome> {
         match &self.request {
             Request::Execute { asked, .. } | Request::RunJob { asked, .. } => {
                 self.tool.problem(told, asked)
             }
+            Request::EditorState | Request::JobStatus { .. } | Request::CancelJob { .. } => None,
+        }
+    }
+
+    /// What Unity gets.
+    pub(crate) fn params(&self) -> Option<&Json> {
+        match &self.request {
+            Request::Execute { params, .. } | Request::RunJob { params, .. } => Some(params),
             Request::EditorState | Request::JobStatus { .. } | Request::CancelJob { .. } => None,
         }
     }
@@ -111,9 +120,14 @@ impl ValidCall {
     }
 }
 
-/// An unknown tool is `ERR_UNKNOWN_COMMAND`; everything else that is wrong names the argument.
+/// With catalogue 1.0.
 pub fn validate(raw: RawCall) -> Result<ValidCall, Failure> {
-    let tool = Tool::named(&raw.tool).ok_or_else(|| Failure::unknown_tool(TOOLS))?;
+    validate_with(Catalog::V1_0, raw)
+}
+
+/// An unknown tool is `ERR_UNKNOWN_COMMAND`; everything else that is wrong names the argument.
+pub fn validate_with(catalog: Catalog, raw: RawCall) -> Result<ValidCall, Failure> {
+    let tool = catalog.tool(&raw.tool).ok_or_else(|| Failure::unknown_tool(catalog))?;
     let mut arguments = raw.arguments;
     let client_request_id = client_request_id(tool, arguments.remove("client_request_id"))?;
     let timeout = timeout(tool, arguments.remove("timeout_ms"))?;
@@ -204,6 +218,7 @@ fn check(
         (None, Need::Optional) => return Ok(()),
         (None, Need::DefaultInteger(value)) => Json::from(*value),
         (None, Need::DefaultWord(value)) => Json::from(*value),
+        (None, Need::DefaultFlag(value)) => Json::from(*value),
     };
     arguments.insert(parameter.name.to_owned(), value);
     Ok(())

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use coordination::{SETTINGS, Setting};
+use coordination::{Catalog, SETTINGS, Setting};
 
 use super::{Config, ConfigError, PORT, invalid};
 
@@ -64,12 +64,13 @@ impl Number {
 /// One word of a few that can be set.
 #[derive(Clone, Copy)]
 pub(super) enum Choice {
+    Catalog,
     LogLevel,
     LogFormat,
 }
 
 impl Choice {
-    pub(super) const ALL: [Self; 2] = [Self::LogLevel, Self::LogFormat];
+    pub(super) const ALL: [Self; 3] = [Self::Catalog, Self::LogLevel, Self::LogFormat];
 
     pub(super) fn find(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|choice| choice.name() == name)
@@ -77,6 +78,7 @@ impl Choice {
 
     pub(super) fn name(self) -> &'static str {
         match self {
+            Self::Catalog => "catalog",
             Self::LogLevel => "log_level",
             Self::LogFormat => "log_format",
         }
@@ -84,6 +86,9 @@ impl Choice {
 
     pub(super) fn about(self) -> &'static str {
         match self {
+            Self::Catalog => {
+                "Which tools agents get; 1.1 has tools that compile scripts and open scenes"
+            }
             Self::LogLevel => "How much to log to stderr",
             Self::LogFormat => "Format of the log",
         }
@@ -91,6 +96,7 @@ impl Choice {
 
     pub(super) fn words(self) -> &'static [&'static str] {
         match self {
+            Self::Catalog => Catalog::NAMES,
             Self::LogLevel => LOG_LEVELS,
             Self::LogFormat => LOG_FORMATS,
         }
@@ -102,6 +108,7 @@ impl Choice {
 
     pub(super) fn get(self, config: &Config) -> &'static str {
         match self {
+            Self::Catalog => config.limits.catalog.name(),
             Self::LogLevel => config.log_level,
             Self::LogFormat => config.log_format,
         }
@@ -110,6 +117,7 @@ impl Choice {
     /// Returns the name of the setting.
     pub(super) fn set(self, config: &mut Config, word: &'static str) -> &'static str {
         match self {
+            Self::Catalog => config.limits.catalog = Catalog::named(word).unwrap_or_default(),
             Self::LogLevel => config.log_level = word,
             Self::LogFormat => config.log_format = word,
         }

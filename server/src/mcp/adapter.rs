@@ -7,8 +7,8 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use coordination::{
-    Answer, ErrorCode, Event, Failure, Outcome, ProgressReport, RawCall, Tool, ValidCall,
-    rendering, validate,
+    Answer, Catalog, ErrorCode, Event, Failure, Outcome, ProgressReport, RawCall, Tool, ValidCall,
+    rendering, validate_with,
 };
 use futures_util::FutureExt;
 use protocol::{Json, Map};
@@ -39,6 +39,8 @@ pub(crate) struct McpEndpointAdapter {
     upstream: Upstream,
     pub(super) tasks: TaskView,
     pub(super) tools: Arc<Vec<McpTool>>,
+    /// Which tools there are.
+    pub(super) catalog: Catalog,
     /// How its agents reach it, for the log.
     transport: &'static str,
 }
@@ -61,8 +63,14 @@ impl From<Relayed> for CallToolResponse {
 }
 
 impl McpEndpointAdapter {
-    pub(crate) fn new(core: CoordinatorHandle, upstream: Upstream, tasks: TaskView) -> Self {
-        Self { core, upstream, tasks, tools: Arc::new(tool_schemas::all()), transport: "http" }
+    pub(crate) fn new(
+        core: CoordinatorHandle,
+        upstream: Upstream,
+        tasks: TaskView,
+        catalog: Catalog,
+    ) -> Self {
+        let tools = Arc::new(tool_schemas::all(catalog));
+        Self { core, upstream, tasks, tools, catalog, transport: "http" }
     }
 
     pub(crate) fn over_stdio(self) -> Self {
@@ -82,7 +90,7 @@ impl McpEndpointAdapter {
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = raw.arguments.clone(); // The holder of the port validates them again.
         let tool = raw.tool.clone();
-        let validated = validate(raw);
+        let validated = validate_with(self.catalog, raw);
         if let Err(failure) = &validated {
             info!(tool, code = failure.code.text(), "call rejected");
         }
@@ -108,8 +116,9 @@ impl McpEndpointAdapter {
     }
 
     fn respond(&self, outcome: Outcome, knows_tasks: bool) -> CallToolResponse {
+        let accepted = outcome.as_ref().ok().and_then(Answer::accepted_job);
         match outcome {
-            Ok(Answer::JobAccepted { job, state, times }) if knows_tasks => {
+            Ok(_) if knows_tasks && let Some((job, state, times)) = accepted => {
                 CallToolResponse::Task(self.tasks.created(job, state, times))
             }
             outcome => tool_results::of(outcome, self.tasks.clock).into(),
@@ -126,7 +135,7 @@ impl McpEndpointAdapter {
         told: impl FnOnce(Answer) -> Option<T>,
     ) -> Result<T, ErrorData> {
         let arguments = Map::from_iter([("job_id".to_owned(), Json::from(task_id))]);
-        let call = validate(RawCall { tool: tool.to_owned(), arguments })
+        let call = validate_with(self.catalog, RawCall { tool: tool.to_owned(), arguments })
             .map_err(|failure| task_error(&failure))?;
         let tool = call.tool();
         let request = relay::Request {
@@ -270,7 +279,7 @@ mod tests {
     use crate::port::upstream::PortState;
     use crate::system::Loopback;
     use coordination::{
-        Boot, Event, ExecutionCoordinator, Limits, Outcome, RawCall, ValidCall, validate,
+        Boot, Catalog, Event, ExecutionCoordinator, Limits, Outcome, RawCall, ValidCall, validate,
     };
 
     fn adapter() -> (McpEndpointAdapter, CoordinatorHandle) {
@@ -280,7 +289,15 @@ mod tests {
         tokio::spawn(event_loop::run(decisions, inbox, EPOCH));
         let (_, port) = watch::channel(PortState::Ours);
         let tasks = TaskView { clock: EPOCH, poll_interval: Duration::ZERO };
-        (McpEndpointAdapter::new(core.clone(), Upstream::new(Loopback, port), tasks), core)
+        (
+            McpEndpointAdapter::new(
+                core.clone(),
+                Upstream::new(Loopback, port),
+                tasks,
+                Catalog::V1_0,
+            ),
+            core,
+        )
     }
 
     fn read_console() -> ValidCall {

@@ -1,6 +1,6 @@
 //! The methods of the server, as rmcp calls them, and what each revision of MCP expects of them.
 
-use coordination::{Answer, Failure, RawCall};
+use coordination::{Answer, Catalog, Failure, RawCall};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
     CompleteResult, CustomRequest, CustomResult, DiscoverResult, ErrorCode, ErrorData,
@@ -24,13 +24,22 @@ repeatedly. read_console returns a cursor; pass it as since to read only new ent
 details.execution_guarantee says whether the call ran: after not_executed, repeat the call if retryable is true; \
 after unknown, check the Editor (read_console, get_job_status) before you repeat it.";
 
+/// Catalogue 1.1.
+const LOOP: &str = " After you have edited scripts: call script_recompile_trigger with wait_ms, fix the errors that it \
+returns, then call run_tests. A call of open_scene, run_tests or script_recompile_trigger that repeats a \
+client_request_id gets the answer of the first one and never runs twice: after unknown, repeat it with the same \
+client_request_id to find out how it ended.";
+
 impl ServerHandler for McpEndpointAdapter {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder().enable_tools().enable_tasks().build();
         let implementation = Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"));
-        ServerConfig::new(capabilities)
-            .with_server_info(implementation)
-            .with_instructions(INSTRUCTIONS)
+        ServerConfig::new(capabilities).with_server_info(implementation).with_instructions(
+            match self.catalog {
+                Catalog::V1_0 => INSTRUCTIONS.to_owned(),
+                Catalog::V1_1 => INSTRUCTIONS.to_owned() + LOOP,
+            },
+        )
     }
 
     async fn initialize(
@@ -92,7 +101,8 @@ impl ServerHandler for McpEndpointAdapter {
             Answer::EditorState(_)
             | Answer::Unity(_)
             | Answer::JobAccepted { .. }
-            | Answer::Cancel { .. } => None,
+            | Answer::Cancel { .. }
+            | Answer::Replayed(_) => None,
         };
         let id = &request.task_id;
         self.ask_about_task("tasks/get", id, "get_job_status", &context, told).await

@@ -8,29 +8,36 @@ use rmcp::model::{JsonObject, Tool as McpTool, ToolAnnotations};
 use serde_json::json;
 
 use coordination::rendering::with;
-use coordination::{Field, Need, Parameter, Route, Shape, TOOLS, Tool};
+use coordination::{Catalog, Field, Kind, Need, Parameter, Route, Shape, Tool};
 
-pub(crate) fn all() -> Vec<McpTool> {
-    TOOLS.iter().map(tool).collect()
+pub(crate) fn all(catalog: Catalog) -> Vec<McpTool> {
+    catalog.tools().map(|tool| self::tool(catalog, tool)).collect()
 }
 
-fn tool(tool: &Tool) -> McpTool {
-    McpTool::new(tool.name, tool.about, object(input(tool)))
-        .with_raw_output_schema(object(output(tool)))
+fn tool(catalog: Catalog, tool: &Tool) -> McpTool {
+    McpTool::new(tool.name, tool.about, object(input(catalog, tool)))
+        .with_raw_output_schema(object(output(catalog, tool)))
         .with_annotations(annotations(tool))
 }
 
 fn annotations(tool: &Tool) -> ToolAnnotations {
     let annotations = ToolAnnotations::new().open_world(false);
-    match tool.route {
-        Route::EditorState | Route::Execute(_) | Route::JobStatus => annotations.read_only(true),
+    match (&tool.route, tool.kind) {
+        (Route::Execute(_), Kind::Write) => {
+            annotations.read_only(false).destructive(false).idempotent(true)
+        }
+        (Route::EditorState | Route::Execute(_) | Route::JobStatus, _) => {
+            annotations.read_only(true)
+        }
         // A job runs code of the project, and that code may change anything.
-        Route::SubmitJob(_) => annotations.read_only(false).destructive(false).idempotent(false),
-        Route::CancelJob => annotations.read_only(false).destructive(false).idempotent(true),
+        (Route::SubmitJob(_), _) => {
+            annotations.read_only(false).destructive(false).idempotent(tool.retryable)
+        }
+        (Route::CancelJob, _) => annotations.read_only(false).destructive(false).idempotent(true),
     }
 }
 
-fn input(tool: &Tool) -> Json {
+fn input(catalog: Catalog, tool: &Tool) -> Json {
     let mut properties = JsonObject::new();
     for parameter in tool.parameters {
         properties.insert(parameter.name.to_owned(), argument(parameter));
@@ -40,7 +47,12 @@ fn input(tool: &Tool) -> Json {
         "description": "limit in Unity", "default": tool.default_timeout_ms,
     });
     properties.insert("timeout_ms".to_owned(), timeout);
-    let id = json!({ "type": "string", "description": "name of the call in logs" });
+    let about = if catalog.deduplicates(tool) {
+        "unique name of this run, such as a UUID; a call that repeats it gets the same answer and runs nothing"
+    } else {
+        "name of the call in logs"
+    };
+    let id = json!({ "type": "string", "description": about });
     properties.insert("client_request_id".to_owned(), id);
     let is_required = |parameter: &&Parameter| parameter.need == Need::Required;
     let mut required: Vec<&str> =
@@ -59,6 +71,7 @@ fn argument(parameter: &Parameter) -> Json {
         Need::Required | Need::Optional => return schema,
         Need::DefaultInteger(value) => json!(value),
         Need::DefaultWord(value) => json!(value),
+        Need::DefaultFlag(value) => json!(value),
     };
     with(schema, "default", default)
 }
@@ -113,9 +126,9 @@ fn outline(of: &Shape) -> String {
     }
 }
 
-fn output(tool: &Tool) -> Json {
-    match &tool.route {
-        Route::EditorState => editor_report(),
+fn output(catalog: Catalog, tool: &Tool) -> Json {
+    let schema = match &tool.route {
+        Route::EditorState => editor_report(catalog),
         Route::Execute(answer) => shape(&answer.told),
         Route::SubmitJob(answer) => job(&outline(&answer.told)),
         Route::JobStatus => job("the result of its tool"),
@@ -127,11 +140,23 @@ fn output(tool: &Tool) -> Json {
             },
             "required": ["status", "job_id"],
         }),
+    };
+    if catalog.deduplicates(tool) {
+        with_property(schema, "replayed", json!({ "type": "boolean" }))
+    } else {
+        schema
     }
 }
 
-fn editor_report() -> Json {
-    json!({
+fn with_property(mut schema: Json, name: &str, property: Json) -> Json {
+    if let Some(Json::Object(properties)) = schema.get_mut("properties") {
+        properties.insert(name.to_owned(), property);
+    }
+    schema
+}
+
+fn editor_report(catalog: Catalog) -> Json {
+    let report = json!({
         "type": "object",
         "properties": {
             "server_state": { "enum": ["booting", "waiting_editor", "ready", "stopping", "stopped"] },
@@ -156,7 +181,14 @@ fn editor_report() -> Json {
             },
         },
         "required": ["server_state", "editor_state", "connected", "jobs"],
-    })
+    });
+    match catalog {
+        Catalog::V1_0 => report,
+        Catalog::V1_1 => {
+            let compile = json!({ "description": "null or {outcome, errors, ended_ms_ago}" });
+            with_property(report, "last_compile", compile)
+        }
+    }
 }
 
 fn job(result: &str) -> Json {

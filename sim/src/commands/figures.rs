@@ -102,6 +102,8 @@ fn connected(state: EditorState) -> ExecutionCoordinator {
         project_name: None,
         unity_version: None,
         running_request_id: None,
+        request_book: None,
+        last_compile: None,
     };
     core.handle(now, Event::UnityFrame { on, frame: Ok(FromUnity::Hello(hello)) });
     core

@@ -89,11 +89,11 @@ pub(crate) fn swarm(options: Options) -> ExitCode {
 fn report(options: Options, total: &Total, took: Duration, cores: usize) -> ExitCode {
     let (level, plans) = (options.level, total.plans);
     println!("seen: times (floor)");
-    for (what, count, floor) in total.coverage.table(plans) {
+    for (what, count, floor) in total.coverage.table() {
         println!("{count:>12} {:>9}  {what}", format!("({floor})"));
     }
     println!("faults: times, times while a call had no answer (floor)");
-    for (kind, times, busy, floor) in total.coverage.fault_table(plans) {
+    for (kind, times, busy, floor) in total.coverage.fault_table() {
         println!("{times:>12} {busy:>12} {:>9}  {kind}", format!("({floor})"));
     }
     let seconds = took.as_secs_f64();
@@ -110,7 +110,7 @@ fn report(options: Options, total: &Total, took: Duration, cores: usize) -> Exit
     if let Some((seed, found)) = &total.found {
         return show_finding(level, *seed, found);
     }
-    let missing = total.coverage.missing(plans);
+    let missing = total.coverage.missing();
     if missing.is_empty() {
         println!("no promise is broken, every floor is met");
         ExitCode::SUCCESS

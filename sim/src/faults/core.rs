@@ -206,7 +206,11 @@ impl FaultyCore {
             (CoreFault::ForgetTheCompile, Event::UnityClosed { on, by })
                 if self.session == Some(on) =>
             {
-                let status = protocol::EditorStatus { state: EditorState::Ready, seq: u64::MAX };
+                let status = protocol::EditorStatus {
+                    state: EditorState::Ready,
+                    seq: u64::MAX,
+                    last_compile: None,
+                };
                 let ready = Event::UnityFrame { on, frame: Ok(FromUnity::EditorStatus(status)) };
                 vec![ready, Event::UnityClosed { on, by }]
             }

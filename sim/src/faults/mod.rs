@@ -23,6 +23,7 @@ use coordination::{
 use crate::judge::checked_core::CheckedCore;
 use crate::levels::broken_adapters::BrokenAdapters;
 use crate::levels::context::{RunContext, VERSION};
+use crate::scenario::Scenario;
 use core::CoreFault;
 use shell::{FaultyShell, ShellFault};
 
@@ -32,6 +33,10 @@ pub enum Fault {
     None,
     Core(CoreFault),
     Shell(ShellFault),
+    /// The server forgets which runs have ended (catalogue 1.1).
+    ServerForgetsRuns,
+    /// The plugin forgets which runs it has begun, and says that it has not.
+    PluginForgetsRuns,
 }
 
 /// One type for all cores, so that the programs around them are compiled once.
@@ -40,7 +45,22 @@ pub(crate) struct AnyCore(Box<dyn Core>);
 impl Fault {
     pub fn all() -> impl Iterator<Item = Self> {
         let core = CoreFault::all().map(Self::Core);
-        core.chain(ShellFault::ALL.into_iter().map(Self::Shell))
+        let shell = ShellFault::ALL.into_iter().map(Self::Shell);
+        core.chain(shell).chain([Self::ServerForgetsRuns, Self::PluginForgetsRuns])
+    }
+
+    /// The scenario with this fault, if the fault is in a setting.
+    pub(crate) fn change(self, scenario: &Scenario) -> Option<Scenario> {
+        let mut changed = scenario.clone();
+        match self {
+            Self::None | Self::Core(_) | Self::Shell(_) => return None,
+            Self::ServerForgetsRuns => changed.limits.repeats_max = 0,
+            Self::PluginForgetsRuns => {
+                let editors = changed.editors.iter_mut();
+                editors.for_each(|editor| editor.settings.forgets_runs = true);
+            }
+        }
+        Some(changed)
     }
 
     pub fn name(self) -> &'static str {
@@ -48,6 +68,8 @@ impl Fault {
             Self::None => "no fault",
             Self::Core(fault) => fault.name(),
             Self::Shell(fault) => fault.name(),
+            Self::ServerForgetsRuns => "the server forgets which runs have ended",
+            Self::PluginForgetsRuns => "the plugin forgets which runs it has begun",
         }
     }
 
@@ -61,7 +83,7 @@ impl Fault {
     ) -> AnyCore {
         let genuine = |limits: &Limits| ExecutionCoordinator::new(limits.clone(), boot, VERSION);
         match self {
-            Self::None => {
+            Self::None | Self::ServerForgetsRuns | Self::PluginForgetsRuns => {
                 AnyCore::new(checked(genuine(limits), limits, boot, context, host), context)
             }
             Self::Core(fault) => {
@@ -78,7 +100,7 @@ impl Fault {
     /// Whether it is in the network, so that only a level with whole programs can show it.
     pub fn is_in_network(self) -> bool {
         match self {
-            Self::None | Self::Core(_) => false,
+            Self::None | Self::Core(_) | Self::ServerForgetsRuns | Self::PluginForgetsRuns => false,
             Self::Shell(fault) => fault.is_in_network(),
         }
     }

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use coordination::Core;
 use coordination::{
-    Boot, CallId, Deadline, EditorReport, Effect, Event, Limits, Reason, Request, ServerState,
-    Timestamp, ValidCall, Why, rendering,
+    Boot, CallId, Catalog, Deadline, EditorReport, Effect, Event, Limits, Reason, Request,
+    ServerState, Timestamp, ValidCall, Why, rendering,
 };
 use protocol::EditorState;
 
@@ -61,7 +61,8 @@ impl<C: Core> CheckedCore<C> {
         log: Log,
         host: &str,
     ) -> Self {
-        let model = Some(Model::new(limits, boot));
+        // The model does not know catalogue 1.1.
+        let model = (limits.catalog == Catalog::V1_0).then(|| Model::new(limits, boot));
         Self { core, model, violations, log, host: host.to_owned(), state: None, met_at: None }
     }
 

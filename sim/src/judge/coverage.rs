@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use coordination::ErrorCode;
+use coordination::{Catalog, ErrorCode};
 use mock_unity::{JsonStyle, PongSeq};
 
 use crate::record::calls::{CallRecord, CallRecordsSnapshot};
@@ -21,7 +21,17 @@ pub struct Coverage {
     faults: BTreeMap<String, (u64, u64)>,
     /// Runs with several servers.
     relayed: u64,
+    /// Runs with catalogue 1.0, which all judges see. The floors are for them.
+    judged: u64,
+    /// Runs with catalogue 1.1.
+    repeated: u64,
 }
+
+/// Seen in runs with catalogue 1.1.
+const IN_REPEATS: [&str; 3] =
+    ["a repeated call: ran once", "a repeated call: ran never", "an answer was replayed"];
+/// Each of them is seen once in so many of these runs.
+const IN_REPEATS_EVERY: u64 = 50;
 
 /// Seen on the wires, in the books of Unity and in the records of agents. Every error code is added to it.
 const ON_THE_WIRES: [&str; 28] = [
@@ -202,10 +212,20 @@ impl Coverage {
         *self.counts.entry(Cow::Owned(format!("{group}{what}"))).or_default() += 1;
     }
 
+    /// One more run. `catalog` decides which judges see it.
+    pub(crate) fn count_run(&mut self, catalog: Catalog) {
+        match catalog {
+            Catalog::V1_0 => self.judged += 1,
+            Catalog::V1_1 => self.repeated += 1,
+        }
+    }
+
     pub fn add(&mut self, other: &Self) {
         self.calls += other.calls;
         self.events += other.events;
         self.relayed += other.relayed;
+        self.judged += other.judged;
+        self.repeated += other.repeated;
         for (what, count) in &other.counts {
             *self.counts.entry(what.clone()).or_default() += count;
         }
@@ -248,7 +268,8 @@ impl Coverage {
     }
 
     /// Everything that has a floor, except faults.
-    pub fn table(&self, plans: u64) -> Vec<Row> {
+    pub fn table(&self) -> Vec<Row> {
+        let plans = self.judged;
         let codes =
             ErrorCode::ALL.into_iter().map(|code| Cow::Owned(format!("told {}", code.text())));
         let named = ON_THE_WIRES.into_iter().chain(BESIDE_THE_CORE).map(Cow::Borrowed);
@@ -260,7 +281,10 @@ impl Coverage {
         let relayed = relayed.map(|what| {
             (Cow::Borrowed(what), self.seen(what), self.relayed / BETWEEN_SERVERS_EVERY)
         });
-        codes.chain(named).map(row).chain(relayed).collect()
+        let repeats = IN_REPEATS.map(|what| {
+            (Cow::Borrowed(what), self.seen(what), self.repeated / IN_REPEATS_EVERY)
+        });
+        codes.chain(named).map(row).chain(relayed).chain(repeats).collect()
     }
 
     /// How often a thing was seen.
@@ -269,7 +293,8 @@ impl Coverage {
     }
 
     /// Each kind of fault: how often, how often while a call had no answer, and the floor of the latter.
-    pub fn fault_table(&self, plans: u64) -> Vec<(&'static str, u64, u64, u64)> {
+    pub fn fault_table(&self) -> Vec<(&'static str, u64, u64, u64)> {
+        let plans = self.judged;
         let row = |kind: &'static str| {
             let (times, busy) = self.faults.get(kind).copied().unwrap_or_default();
             (kind, times, busy, floor(kind, plans))
@@ -283,11 +308,11 @@ impl Coverage {
     }
 
     /// What was seen less often than its floor.
-    pub fn missing(&self, plans: u64) -> Vec<String> {
-        let rows = self.table(plans).into_iter();
+    pub fn missing(&self) -> Vec<String> {
+        let rows = self.table().into_iter();
         let rows =
             rows.filter(|(_, count, floor)| count < floor).map(|(what, ..)| what.into_owned());
-        let faults = self.fault_table(plans).into_iter();
+        let faults = self.fault_table().into_iter();
         let faults = faults.filter(|(_, _, busy, floor)| busy < floor);
         rows.chain(faults.map(|(kind, ..)| format!("{kind} while a call had no answer"))).collect()
     }

@@ -8,6 +8,8 @@ mod drops;
 mod expectations;
 pub(crate) mod model;
 mod promises;
+mod repeats;
 
 pub(crate) use expectations::expectations;
 pub(crate) use promises::promises;
+pub(crate) use repeats::repeats;

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
+use coordination::Catalog;
 use protocol::printable;
 
 use crate::faults::Fault;
@@ -112,6 +113,8 @@ pub fn run_brief(level: Level, scenario: &Scenario, fault: Fault) -> Run {
 
 fn run_with(level: Level, scenario: &Scenario, fault: Fault, log: Log) -> Run {
     let begin = std::time::Instant::now();
+    let changed = fault.change(scenario);
+    let scenario = changed.as_ref().unwrap_or(scenario);
     let context = RunContext::new(fault, log, scenario);
     let outcome = catch_unwind(AssertUnwindSafe(|| match level {
         Level::Core => {
@@ -139,8 +142,13 @@ fn run_with(level: Level, scenario: &Scenario, fault: Fault, log: Log) -> Run {
     failures.extend(violations);
     let calls = context.calls.snapshot();
     failures.extend(judge::expectations(scenario, &calls, &books));
-    let (broken, mut coverage) = judge::promises(&records, &books, scenario);
+    // The other judges know a call by its `client_request_id`, which several calls may have in catalogue 1.1.
+    let (broken, mut coverage) = match scenario.limits.catalog {
+        Catalog::V1_0 => judge::promises(&records, &books, scenario),
+        Catalog::V1_1 => judge::repeats(scenario, &calls, &books),
+    };
     coverage.add(&seen);
+    coverage.count_run(scenario.limits.catalog);
     failures.extend(broken);
     let failures = failures.iter().map(|failure| printable(failure, usize::MAX)).collect();
     coverage.count_faults(scenario, &calls, simulated);

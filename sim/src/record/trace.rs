@@ -320,8 +320,8 @@ const SHORTER: [(&str, &str); 7] = [
     ("server_version", "server"),
     ("editor_state", "editor"),
 ];
-/// Fields that every frame has, or that change with each release.
-const OMITTED: [&str; 5] = ["type", "timestamp", "version", "_meta", "resultType"];
+/// Fields that every frame has, or that change with each release. The book has the name of its Editor.
+const OMITTED: [&str; 6] = ["type", "timestamp", "version", "_meta", "resultType", "request_book"];
 
 fn frame_fields(frame: &Json) -> String {
     let Some(all) = frame.as_object() else { return short(&frame.to_string()) };

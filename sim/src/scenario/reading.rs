@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::time::Duration;
 
-use coordination::{Limits, SETTINGS};
+use coordination::{Catalog, Limits, SETTINGS};
 use mock_unity::{
     CancelPolicy, JsonStyle, PongPolicy, PongSeq, Settings, Suite, Test, TestMode, TestOutcome,
 };
@@ -73,7 +73,12 @@ impl ScenarioYaml {
             let agent = Agent { joins: Duration::ZERO, via: Via::Http, speaks: Speaks::Modern };
             agents.insert(AGENT.to_owned(), agent);
         }
-        let limits = limits(&self.server)?;
+        let mut limits = limits(&self.server)?;
+        if let Some(catalog) = &self.catalog {
+            let known = Catalog::named(&catalog.value);
+            let problem = || format!("catalog must be one of {}", Catalog::NAMES.join(", "));
+            limits.catalog = known.ok_or_else(|| at(position(catalog), problem()))?;
+        }
         let mut editors = vec![self.unity.into_editor(UNITY)?];
         editors.extend(self.unity2.map(|second| second.into_editor(UNITY2)).transpose()?);
         for editor in &mut editors {
@@ -163,6 +168,7 @@ impl EditorYaml {
                 .unwrap_or_else(|| crate::levels::context::VERSION.to_owned()),
             protocol_version: (!self.silent).then_some(self.protocol_version.unwrap_or(1)),
             names_itself: !self.nameless,
+            forgets_runs: false,
             project: self.project,
             tools: self.tools,
             tool_time: time(self.tool_time, usual.tool_time),

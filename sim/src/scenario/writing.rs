@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use coordination::{Limits, SETTINGS};
+use coordination::{Catalog, Limits, SETTINGS};
 use mock_unity::{CancelPolicy, PongPolicy, PongSeq, Settings, Suite, TestOutcome, show_duration};
 use protocol::Json;
 
@@ -33,6 +33,9 @@ impl Scenario {
         }
         if self.shows_capabilities {
             line("capabilities", "true".to_owned());
+        }
+        if self.limits.catalog != Catalog::default() {
+            line("catalog", quoted(self.limits.catalog.name()));
         }
         let settings = server(&self.limits);
         if !settings.is_empty() {

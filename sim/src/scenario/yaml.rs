@@ -33,6 +33,10 @@ pub(super) struct ScenarioYaml {
     /// Whether the trace shows the lists of tools that server and Unity exchange.
     #[serde(default)]
     pub(super) capabilities: bool,
+    /// The catalogue of the server: "1.0" or "1.1". Default: "1.0".
+    #[serde(default)]
+    #[schemars(with = "String")]
+    pub(super) catalog: Option<Spanned<String>>,
     /// Settings of the server by the names of its configuration file.
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, u64>")]

@@ -38,7 +38,7 @@ impl ExecutionCoordinator {
                 self.on_stray_answer(request_id, answer);
             }
             Lane::Taken { trip, purpose } => match purpose {
-                Purpose::Execute { call } => self.on_execute_answer(&trip, call, answer),
+                Purpose::Execute { call } => self.on_execute_answer(now, &trip, call, answer),
                 Purpose::Submit { job } => self.on_submit_answer(now, &trip, job, answer),
                 Purpose::Status { job, asker } => {
                     self.on_status_answer(now, &trip, job, asker, answer);
@@ -62,11 +62,17 @@ impl ExecutionCoordinator {
         }
     }
 
-    fn on_execute_answer(&mut self, trip: &Trip, call: CallId, answer: UnityAnswer) {
+    fn on_execute_answer(
+        &mut self,
+        now: Timestamp,
+        trip: &Trip,
+        call: CallId,
+        answer: UnityAnswer,
+    ) {
         let outcome = match answer {
             Ok(FromUnity::Result(ExecuteResult { outcome: ExecuteOutcome::Ok(given), .. })) => {
                 let Some(record) = self.scheduler.call(call) else { return };
-                let told = record.asked.tell(given);
+                let told = record.asked.tell(given, now.since(trip.sent_at));
                 told.map(Answer::Unity).map_err(|problem| self.bad_answer(trip, problem))
             }
             Ok(FromUnity::Result(ExecuteResult {

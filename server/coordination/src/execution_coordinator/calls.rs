@@ -2,7 +2,9 @@
 
 use protocol::{Execute, JobState, RequestId, SubmitJob, ToUnity, codec};
 
+use super::repeats::replayed;
 use super::{ExecutionCoordinator, Gate, Life, Refused};
+use crate::deduplicator::Meaning;
 use crate::event::{
     Answer, CallState, EditorReport, Effect, Note, ProgressReport, ProjectReport, RefusedReport,
 };
@@ -13,6 +15,7 @@ use crate::request_validator::{Request, ValidCall};
 use crate::stores::request::{Call, Phase, Work};
 use crate::time::{CallTimes, Timestamp};
 use crate::tool_answers;
+use crate::tool_catalog::Catalog;
 
 impl ExecutionCoordinator {
     /// A call gets in line, or is answered at once.
@@ -41,17 +44,42 @@ impl ExecutionCoordinator {
         if let Some(answer) = self.cancel_job(now, &asked.request)? {
             return Ok(Some(answer));
         }
-        self.check_room(&asked.request)?;
+        let meaning = self.meaning(&asked);
+        let (phase, is_repeated) = match &meaning {
+            Meaning::New => (Phase::InLine(work), false),
+            Meaning::Follows(first) => (Phase::Following { first: *first }, true),
+            Meaning::Job(job) => (Phase::Parked { job: *job, until: now }, true),
+            Meaning::Ended(outcome) => return replayed(outcome.clone()).map(Some),
+            Meaning::Reused => return Err(Failure::reused_client_request_id()),
+        };
         let call = Call {
             request_id: request_id.clone(),
             asked,
             ticket: self.scheduler.next_ticket(),
             times: CallTimes { arrived: now, served: None },
             progress_at: wants_progress.then(|| now + self.limits.progress_first),
-            phase: Phase::InLine(work),
+            phase,
+            is_repeated,
+            is_left: false,
         };
-        self.scheduler.line_up(id, call);
-        Ok(None)
+        match meaning {
+            Meaning::Job(job) if self.jobs.get(job).is_none() => Err(Failure::job_not_kept(job)),
+            Meaning::Job(job) => {
+                self.attach(now, id, call, job);
+                Ok(None)
+            }
+            Meaning::Follows(_) if self.scheduler.has_room_to_follow(&self.limits) => {
+                self.scheduler.add(id, call);
+                Ok(None)
+            }
+            Meaning::Follows(_) => Err(Failure::queue_full(self.limits.queue_max)),
+            Meaning::New | Meaning::Ended(_) | Meaning::Reused => {
+                self.check_room(&call.asked.request)?;
+                self.begin_run(id, &call.asked);
+                self.scheduler.line_up(id, call);
+                Ok(None)
+            }
+        }
     }
 
     fn work_of(&self, request_id: &RequestId, asked: &ValidCall) -> Work {
@@ -121,6 +149,9 @@ impl ExecutionCoordinator {
 
     /// The agent has cancelled the call: it gets no answer, and what was not sent is never sent.
     pub(super) fn on_call_cancelled(&mut self, now: Timestamp, id: CallId) {
+        if self.goes_on_for_others(id) {
+            return;
+        }
         let Some(call) = self.scheduler.remove(id) else { return };
         let names = RequestNames {
             request_id: call.request_id.clone(),
@@ -128,6 +159,7 @@ impl ExecutionCoordinator {
             job: call.job(),
         };
         self.note(Note::CallCancelled { call: id, names });
+        self.abandon_run(&call);
         self.leave(now, id, &call);
     }
 
@@ -149,10 +181,13 @@ impl ExecutionCoordinator {
             Phase::InLine(_) => false,
             Phase::InLane => true,
             Phase::Parked { job, .. } => call.starts_job() && !self.is_queued(job),
+            Phase::Following { first } => {
+                self.scheduler.call(first).is_none_or(|first| self.was_sent(first))
+            }
         }
     }
 
-    fn is_queued(&self, job: JobId) -> bool {
+    pub(super) fn is_queued(&self, job: JobId) -> bool {
         self.jobs.state(job) == Some(JobState::Queued)
     }
 
@@ -163,10 +198,11 @@ impl ExecutionCoordinator {
             Phase::InLane => self.leave_lane(id),
             Phase::Parked { job, .. } => {
                 self.jobs.remove_waiter(job, id);
-                if call.starts_job() {
-                    self.cancel(now, job); // No other caller knows the job's id.
+                if call.starts_job() && self.jobs.is_unwanted(job) {
+                    self.cancel(now, job);
                 }
             }
+            Phase::Following { first } => self.on_follower_gone(now, first),
         }
     }
 
@@ -211,6 +247,10 @@ impl ExecutionCoordinator {
             server_version: self.server_version.clone(),
             project: self.project_report(),
             refused: self.refused_report(now),
+            last_compile: match self.limits.catalog {
+                Catalog::V1_0 => None,
+                Catalog::V1_1 => Some(self.editor.last_compile(now)),
+            },
             jobs: self.jobs.summaries(now, self.limits.ended_jobs_shown),
         }
     }
@@ -236,23 +276,29 @@ impl ExecutionCoordinator {
 
     pub(super) fn report_progress(&mut self, now: Timestamp, id: CallId) {
         let Some(call) = self.scheduler.call(id) else { return };
+        let arrived = call.times.arrived;
+        let call = match call.phase {
+            Phase::Following { first } => self.scheduler.call(first).unwrap_or(call),
+            Phase::InLine(_) | Phase::InLane | Phase::Parked { .. } => call,
+        };
         let state = match (&call.phase, self.gate) {
             (Phase::InLine(Work::Send(_)), Gate::Closed { .. }) => CallState::WaitingEditorReady,
             (Phase::InLine(_), Gate::Open { .. } | Gate::Closed { .. }) => CallState::Queued,
-            (Phase::InLane | Phase::Parked { .. }, Gate::Open { .. } | Gate::Closed { .. }) => {
-                CallState::Running
-            }
+            (
+                Phase::InLane | Phase::Parked { .. } | Phase::Following { .. },
+                Gate::Open { .. } | Gate::Closed { .. },
+            ) => CallState::Running,
         };
         let report = ProgressReport {
             state,
             reason: self.reason().filter(|_| state != CallState::Queued),
             position: self.scheduler.position(call.ticket),
-            elapsed: now.since(call.times.arrived),
+            elapsed: now.since(arrived),
             job: match call.phase {
                 Phase::Parked { job, .. } => {
                     self.jobs.state(job).map(|state| (state, self.jobs.progress(job)))
                 }
-                Phase::InLine(_) | Phase::InLane => None,
+                Phase::InLine(_) | Phase::InLane | Phase::Following { .. } => None,
             },
         };
         self.effects.push(Effect::Progress { call: id, report });

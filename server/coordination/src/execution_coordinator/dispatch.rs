@@ -15,6 +15,7 @@ use crate::stores::job::Waiter;
 use crate::stores::queue::{Head, Item};
 use crate::stores::request::Work;
 use crate::time::Timestamp;
+use crate::tool_catalog::{Catalog, Kind, Tool};
 
 impl ExecutionCoordinator {
     /// Why a call that needs Unity would wait now.
@@ -81,6 +82,12 @@ impl ExecutionCoordinator {
         if !self.jobs.has_room(&self.limits) {
             return self.reply(id, Err(Failure::too_many_jobs(self.limits.jobs_active_max)));
         }
+        if let Some(failure) = self.tests_old_code(tool) {
+            return self.reply(id, Err(failure));
+        }
+        if !self.may_run(&call.asked) {
+            return self.reply(id, Err(Failure::another_editor()));
+        }
         let job = self.ids.job();
         let Some(frame) = self.scheduler.exchange_for_job(id, job) else { return };
         if let Some(call) = self.scheduler.call(id) {
@@ -90,11 +97,19 @@ impl ExecutionCoordinator {
             let names = RequestNames { request_id, client_request_id, job: Some(job) };
             self.note(Note::JobIssued { names });
         }
+        self.on_run_is_job(now, id, job);
         if wait_until > now {
             self.park(id, job, wait_until);
         } else {
             self.reply_about(id, job);
         }
+    }
+
+    /// Catalogue 1.1: tests after a compile that failed would run old code.
+    fn tests_old_code(&self, tool: &Tool) -> Option<Failure> {
+        let errors = self.editor.failed_compile()?;
+        let tests = tool.kind == Kind::ReadHeavy && self.limits.catalog == Catalog::V1_1;
+        tests.then(|| Failure::last_compile_failed(errors))
     }
 
     fn park(&mut self, call: CallId, job: JobId, until: Timestamp) {
@@ -175,6 +190,11 @@ impl ExecutionCoordinator {
         if !self.link.offers(tool.name) {
             return self.reply(id, Err(Failure::tool_not_in_plugin(tool)));
         }
+        if !self.may_run(&call.asked) {
+            return self.reply(id, Err(Failure::another_editor()));
+        }
+        let asked = call.asked.clone();
+        self.on_run_sent(&asked);
         if let Some(Work::Send(frame)) = self.scheduler.take_work(now, id) {
             self.start_trip(on, frame, trip, Purpose::Execute { call: id });
         }
@@ -188,6 +208,14 @@ impl ExecutionCoordinator {
         if !self.link.offers(tool.name) {
             return self.fail_job(now, id, Failure::tool_not_in_plugin(tool));
         }
+        if let Some(failure) = self.tests_old_code(tool) {
+            return self.fail_job(now, id, failure);
+        }
+        if !self.may_run(&job.asked) {
+            return self.fail_job(now, id, Failure::memory_gone());
+        }
+        let asked = job.asked.clone();
+        self.on_run_sent(&asked);
         if let Some(frame) = self.jobs.start(now, id) {
             self.start_trip(on, frame, trip, Purpose::Submit { job: id });
             self.announce(id);

@@ -15,7 +15,11 @@ use crate::time::Timestamp;
 impl ExecutionCoordinator {
     /// Answers a call with what is known of a job.
     pub(super) fn reply_about(&mut self, call: CallId, job: JobId) {
-        let outcome = self.jobs.tell(job, self.started_job(call));
+        let started_it = self.started_job(call);
+        if started_it {
+            self.jobs.set_known(job);
+        }
+        let outcome = self.jobs.tell(job, started_it);
         self.reply(call, outcome);
     }
 
@@ -40,9 +44,11 @@ impl ExecutionCoordinator {
     // The end of a job.
 
     fn end_job(&mut self, now: Timestamp, job: JobId, ending: Ending) {
+        let was_sent = !self.is_queued(job);
         if !self.jobs.end(now, job, ending) {
             return;
         }
+        self.forget_unrun(job, was_sent);
         self.cancels.forget(job);
         self.scheduler.withdraw_poll(job);
         self.announce(job); // Before the job may be forgotten to make room.

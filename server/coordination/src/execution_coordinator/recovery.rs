@@ -48,6 +48,7 @@ impl ExecutionCoordinator {
                 | Lane::Kept { .. } => false,
             },
             Phase::Parked { job, .. } => self.jobs.has_waiter(*job, id),
+            Phase::Following { first } => self.is_reachable(*first),
         }
     }
 

@@ -17,7 +17,6 @@ use crate::stores::queue::Item;
 use crate::stores::version::Memory;
 use crate::time::Timestamp;
 use crate::tool_answers;
-use crate::tool_catalog::{TOOLS, Tool};
 
 /// Close codes of WebSocket.
 const GOING_AWAY: u16 = 1001;
@@ -160,6 +159,7 @@ impl ExecutionCoordinator {
     fn adopt(&mut self, now: Timestamp, on: ConnectionId, claim: Claim) {
         let adopted = self.link.adopt(now, on, claim, &self.limits, &self.projects);
         self.editor.on_hello(now, adopted.state, adopted.seq);
+        self.editor.on_hello_compile(now, adopted.last_compile);
         self.note(Note::SessionBegan { on, plugin_version: adopted.plugin_version.clone() });
         if adopted.plugin_version != self.server_version {
             let server = self.server_version.clone();
@@ -168,7 +168,8 @@ impl ExecutionCoordinator {
         let server_version = self.server_version.clone();
         let max_message_bytes = u64::try_from(self.limits.message_max_bytes).ok();
         self.send(on, ToUnity::Hello(ServerHello { server_version, max_message_bytes }));
-        let tools = TOOLS.iter().map(Tool::metadata).collect();
+        let catalog = self.limits.catalog;
+        let tools = catalog.tools().map(|tool| catalog.metadata(tool)).collect();
         self.send(on, ToUnity::Capability(Capability { tools }));
         self.resume_lane(now, on, adopted.memory, adopted.running);
         self.resume_jobs(now, adopted.memory);
@@ -309,6 +310,9 @@ impl ExecutionCoordinator {
             FromUnity::Capability(offered) => self.link.record_tools(offered.tools),
             FromUnity::EditorStatus(status) => {
                 let observed = self.editor.on_status(now, status.state, status.seq);
+                if observed != Observed::Stale {
+                    self.editor.on_status_compile(now, status.last_compile);
+                }
                 self.on_observed(now, observed, Some(status.seq));
             }
             FromUnity::Pong(pong) => {

@@ -6,8 +6,8 @@ use protocol::{ErrorBody, RequestId};
 
 use super::{Advice, ErrorCode, Failure, Guarantee, Recovery};
 use crate::ids::JobId;
-use crate::tool_answers;
-use crate::tool_catalog::Tool;
+use crate::tool_answers::{self, UnwantedOutcome};
+use crate::tool_catalog::{Catalog, Tool};
 
 impl Failure {
     // Before the queue.
@@ -32,8 +32,8 @@ impl Failure {
         Self::new(ErrorCode::InvalidParams, what, own("send shorter arguments"))
     }
 
-    pub(crate) fn unknown_tool(known: &[Tool]) -> Self {
-        let names: Vec<&str> = known.iter().map(|tool| tool.name).collect();
+    pub(crate) fn unknown_tool(known: Catalog) -> Self {
+        let names: Vec<&str> = known.tools().map(|tool| tool.name).collect();
         let advice = own(&format!("use one of {}", names.join(", ")));
         Self::new(ErrorCode::UnknownCommand, "There is no such tool, so nothing ran", advice)
     }
@@ -53,6 +53,41 @@ impl Failure {
             format!("The Unity plugin does not offer {}, so the call did not run", tool.name);
         let advice = own("ask the user to update the plugin, or use another tool");
         Self::new(ErrorCode::UnknownCommand, what, advice)
+    }
+
+    pub(crate) fn reused_client_request_id() -> Self {
+        let what = "This client_request_id was used for another call, so the call did not run";
+        let advice = own("call again with a new one, such as a UUID");
+        Self::new(ErrorCode::InvalidRequest, what, advice)
+    }
+
+    /// The job of an earlier call with the same `client_request_id`.
+    pub(crate) fn job_not_kept(job: JobId) -> Self {
+        let what = format!(
+            "An earlier call with this client_request_id started {job}, which has ended and is not kept any more; nothing ran now"
+        );
+        Self::new(
+            ErrorCode::JobNotFound,
+            what,
+            own("call with a new client_request_id to run it again"),
+        )
+    }
+
+    /// Catalogue 1.1: Unity would test old code.
+    pub(crate) fn last_compile_failed(errors: u64) -> Self {
+        let what = format!(
+            "The scripts do not compile ({errors} errors), so Unity would test old code, and the call did not run"
+        );
+        let advice = own(
+            "read the errors with script_recompile_trigger or read_console, fix them and compile, then call again",
+        );
+        let failure = Self::new(ErrorCode::EditorNotReady, what, advice);
+        Self { retryable: false, recovery: Recovery::InspectThenRetry, ..failure }
+    }
+
+    pub(crate) fn cancelled_while_running() -> Self {
+        let what = "The call was cancelled while Unity ran it, so its outcome is unknown";
+        Self::new(ErrorCode::RequestTimeout, what, Advice::CheckFirst)
     }
 
     pub(crate) fn queue_full(max: usize) -> Self {
@@ -246,11 +281,9 @@ impl Failure {
         Self::new(ErrorCode::JobNotFound, what, advice).unknown()
     }
 
-    /// Unity has done what was asked, and there was nothing to do.
-    pub(crate) fn did_nothing(problem: &str) -> Self {
-        let what = format!("{problem}, so no test ran");
-        let advice = own("fix the filter or the mode and call again");
-        Self::new(ErrorCode::UnityExecution, what, advice)
+    /// Unity has done what was asked, and the outcome is none that the agent wants.
+    pub(crate) fn unwanted_outcome(UnwantedOutcome { what, advice }: UnwantedOutcome) -> Self {
+        Self::new(ErrorCode::UnityExecution, what, own(advice))
     }
 
     /// Unity accepted the job and then reported an error, so it may have run.

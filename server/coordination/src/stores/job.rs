@@ -21,6 +21,8 @@ pub(crate) struct Job {
     pub(crate) phase: JobPhase,
     pub(crate) cancel: Option<Cancel>,
     pub(crate) waiters: Vec<Waiter>,
+    /// A caller that started it was told its id.
+    pub(crate) is_known: bool,
 }
 
 /// A call that is parked on a job.

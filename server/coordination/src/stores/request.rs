@@ -17,6 +17,10 @@ pub(crate) struct Call {
     pub(crate) times: CallTimes,
     pub(crate) progress_at: Option<Timestamp>,
     pub(crate) phase: Phase,
+    /// Its `client_request_id` was used by an earlier call, whose outcome it gets.
+    pub(crate) is_repeated: bool,
+    /// Its caller is gone. It goes on for the calls that follow it.
+    pub(crate) is_left: bool,
 }
 
 #[derive(Debug)]
@@ -27,6 +31,8 @@ pub(crate) enum Phase {
     InLane,
     /// Waits for news of a job.
     Parked { job: JobId, until: Timestamp },
+    /// Waits for the outcome of another call.
+    Following { first: CallId },
 }
 
 /// What is left to do for a call in line.
@@ -48,7 +54,7 @@ impl Call {
     pub(crate) fn job(&self) -> Option<JobId> {
         match self.phase {
             Phase::Parked { job, .. } => Some(job),
-            Phase::InLine(_) | Phase::InLane => None,
+            Phase::InLine(_) | Phase::InLane | Phase::Following { .. } => None,
         }
     }
 
@@ -112,7 +118,7 @@ impl RequestStore {
     pub(crate) fn take_work(&mut self, id: CallId) -> Option<Work> {
         self.update(id, |call| match std::mem::replace(&mut call.phase, Phase::InLane) {
             Phase::InLine(work) => Some(work),
-            phase @ (Phase::InLane | Phase::Parked { .. }) => {
+            phase @ (Phase::InLane | Phase::Parked { .. } | Phase::Following { .. }) => {
                 call.phase = phase;
                 None
             }
@@ -145,6 +151,24 @@ impl RequestStore {
                 step(&mut self.parked_control);
             }
         }
+    }
+
+    /// Those that wait for the outcome of this call, in order of their arrival.
+    pub(crate) fn followers(&self, of: CallId) -> Vec<CallId> {
+        let follows = |call: &Call| matches!(call.phase, Phase::Following { first } if first == of);
+        self.calls.iter().filter(|(_, call)| follows(call)).map(|(id, _)| *id).collect()
+    }
+
+    pub(crate) fn following(&self) -> usize {
+        let follows = |call: &&Call| matches!(call.phase, Phase::Following { .. });
+        self.calls.values().filter(follows).count()
+    }
+
+    pub(crate) fn set_left(&mut self, id: CallId) {
+        self.update(id, |call| {
+            call.is_left = true;
+            call.progress_at = None;
+        });
     }
 
     pub(crate) fn ids(&self) -> Vec<CallId> {

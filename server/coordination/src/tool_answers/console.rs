@@ -1,5 +1,7 @@
 //! `read_console`: newest first, equal entries in a row as one, and how to get what was left out.
 
+use std::time::Duration;
+
 use protocol::Json;
 
 use super::{Room, cut, full_text, is_true, number, object, take_list, text};
@@ -19,7 +21,7 @@ struct Row {
 }
 
 /// Unity gives its entries oldest first.
-pub(crate) fn tell(mut given: Json, asked: &Json) -> Json {
+pub(crate) fn tell(mut given: Json, asked: &Json, _took: Duration) -> Json {
     let max = number(asked, "max_entries").and_then(|max| usize::try_from(max).ok());
     let mut entries_given = take_list(&mut given, "entries");
     entries_given.retain(|entry| is_asked(entry, asked)); // Whatever the plugin makes of its arguments.

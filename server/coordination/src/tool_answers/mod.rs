@@ -1,15 +1,27 @@
 //! What an agent gets of Unity's answer. One file per tool: a pure function that the tool's row in the
 //! catalogue names. It gets an answer whose shape was checked, and limits the size of what it passes on.
 
+pub(crate) mod assets;
+pub(crate) mod compile;
 pub(crate) mod console;
+pub(crate) mod editor;
 pub(crate) mod test_run;
+
+use std::time::Duration;
 
 use protocol::{ErrorBody, Json, Map, Progress};
 
-/// Makes what an agent gets from what Unity gave. The second argument is what the agent asked.
-pub type Tell = fn(Json, &Json) -> Json;
+/// Makes what an agent gets from what Unity gave. The others are what the agent asked, and how long Unity took.
+pub type Tell = fn(Json, &Json, Duration) -> Json;
 /// Why an answer is a failure. The arguments are what the agent gets and what it asked.
-pub type Problem = fn(&Json, &Json) -> Option<String>;
+pub type Problem = fn(&Json, &Json) -> Option<UnwantedOutcome>;
+
+/// An outcome that is a failure although Unity calls it a success: what happened, and what to do next.
+#[derive(Debug)]
+pub struct UnwantedOutcome {
+    pub what: String,
+    pub advice: &'static str,
+}
 
 /// Characters of one text. A longer text is cut and says so.
 const TEXT_MAX: usize = 4_000;
@@ -75,6 +87,18 @@ fn text<'a>(object: &'a Json, name: &str) -> Option<&'a str> {
 
 fn number(object: &Json, name: &str) -> Option<u64> {
     object.get(name).and_then(Json::as_u64)
+}
+
+/// As many items of a list as fit, each with these texts.
+fn named_items<const N: usize>(
+    items: &[Json],
+    fields: [&'static str; N],
+    room: &mut Room,
+) -> Vec<Json> {
+    let shown = |item: &Json| {
+        object(fields.map(|field| (field, text(item, field).map(name).map(Json::from))))
+    };
+    items.iter().map_while(|item| room.take(|_| shown(item))).collect()
 }
 
 fn is_true(object: &Json, name: &str) -> bool {

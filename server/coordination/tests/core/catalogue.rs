@@ -1,15 +1,22 @@
 //! SPEC 8: the catalogue, and that the documents made from it are current.
 
-use coordination::{ErrorCode, Kind, Need, TOOLS, Tool};
+use coordination::{Catalog, ErrorCode, Kind, Need, TOOLS, Tool};
 use protocol::{ExecutionMode, Json};
 
-/// The catalogue as a table of Markdown, with the columns of the contract.
-fn table() -> String {
-    let rows = TOOLS.iter().map(|tool| {
+/// The tools of catalogue 1.1 that 1.0 does not have.
+fn added() -> impl Iterator<Item = &'static Tool> {
+    Catalog::V1_1.tools().skip(TOOLS.len())
+}
+
+/// Tools as a table of Markdown, with the columns of the contract.
+fn table(tools: impl Iterator<Item = &'static Tool>) -> String {
+    let rows = tools.map(|tool| {
         let kind = match tool.kind {
             Kind::Read => "read",
             Kind::ReadHeavy => "read_heavy",
             Kind::Control => "control",
+            Kind::Write => "write",
+            Kind::WriteHeavy => "write_heavy",
         };
         let mode = match tool.execution_mode() {
             ExecutionMode::Sync => "sync",
@@ -32,7 +39,7 @@ fn table() -> String {
 #[test]
 fn the_catalogue_is_the_contracts() {
     assert_eq!(
-        table(),
+        table(TOOLS.iter()),
         "\
 | `get_editor_state` | read | sync | no | 5000 | 10000 | optional | yes |
 | `read_console` | read | sync | no | 10000 | 30000 | optional | yes |
@@ -40,6 +47,23 @@ fn the_catalogue_is_the_contracts() {
 | `get_job_status` | control | sync | no | 5000 | 10000 | optional | no |
 | `cancel_job` | control | sync | no | 5000 | 10000 | optional | no |"
     );
+    assert_eq!(
+        table(added()),
+        "\
+| `script_recompile_trigger` | write_heavy | job | no | 300000 | 1800000 | optional | yes |
+| `open_scene` | write | sync | no | 30000 | 60000 | required | no |
+| `list_scenes` | read | sync | no | 10000 | 30000 | optional | yes |
+| `list_assets` | read | sync | no | 10000 | 30000 | optional | yes |
+| `get_selection` | read | sync | no | 5000 | 10000 | optional | yes |
+| `ping` | read | sync | no | 5000 | 10000 | optional | yes |"
+    );
+    let names = |catalog: Catalog| catalog.tools().map(|tool| tool.name).collect::<Vec<_>>();
+    assert_eq!(names(Catalog::V1_0), TOOLS.iter().map(|tool| tool.name).collect::<Vec<_>>());
+    assert_eq!(names(Catalog::V1_1).len(), 11);
+    let deduplicated = Catalog::V1_1.tools().filter(|tool| Catalog::V1_1.deduplicates(tool));
+    let deduplicated: Vec<&str> = deduplicated.map(|tool| tool.name).collect();
+    assert_eq!(deduplicated, ["run_tests", "script_recompile_trigger", "open_scene"]);
+    assert!(!Catalog::V1_1.tools().any(|tool| Catalog::V1_0.deduplicates(tool)));
 }
 
 #[test]
@@ -51,13 +75,14 @@ fn a_tool_is_known_by_its_name() {
 
 #[test]
 fn every_default_is_one_that_the_validator_accepts() {
-    for tool in TOOLS {
+    for tool in Catalog::V1_1.tools() {
         assert!(tool.default_timeout_ms <= tool.max_timeout_ms, "{}", tool.name);
         for parameter in tool.parameters {
             let default = match parameter.need {
                 Need::Required | Need::Optional => continue,
                 Need::DefaultInteger(value) => Json::from(value),
                 Need::DefaultWord(value) => Json::from(value),
+                Need::DefaultFlag(value) => Json::from(value),
             };
             assert_eq!(parameter.shape.check(&default), Ok(()), "{} {}", tool.name, parameter.name);
         }
@@ -72,6 +97,7 @@ fn arguments(tool: &Tool) -> String {
             Need::Optional => words,
             Need::DefaultInteger(value) => format!("{words}, default {value}"),
             Need::DefaultWord(value) => format!("{words}, default {value}"),
+            Need::DefaultFlag(value) => format!("{words}, default {value}"),
         };
         format!("- `{}`: {} ({need})\n", parameter.name, parameter.about)
     });
@@ -80,8 +106,8 @@ fn arguments(tool: &Tool) -> String {
 
 #[test]
 fn the_documents_made_from_the_tables_are_current() {
-    let tools: String = TOOLS
-        .iter()
+    let tools: String = Catalog::V1_1
+        .tools()
         .map(|tool| format!("## {}\n\n{}\n\n{}\n", tool.name, tool.about, arguments(tool)))
         .collect();
     let tools = format!(
@@ -89,9 +115,13 @@ fn the_documents_made_from_the_tables_are_current() {
          Made from the catalogue (`server/coordination/src/tool_catalog.rs`) by a test.\n\n\
          | name | kind | mode | cancel | default ms | max ms | client_request_id | retryable |\n\
          |---|---|---|---|---:|---:|---|---|\n{}\n\n\
+         With the setting `catalog` = `1.1` there are six more ([ADR-0013](adr/0013-catalogue-1.1.md)):\n\n\
+         | name in 1.1 | kind | mode | cancel | default ms | max ms | client_request_id | retryable |\n\
+         |---|---|---|---|---:|---:|---|---|\n{}\n\n\
          Every tool also takes `timeout_ms` (1 to its maximum) and `client_request_id` (1 to 128 \
          of `A-Z a-z 0-9 . _ : -`).\n\n{}",
-        table(),
+        table(TOOLS.iter()),
+        table(added()),
         tools.replace("\n\n\n", "\n\n").trim_end().to_owned() + "\n"
     );
     current("docs/TOOLS.md", &tools);
@@ -124,7 +154,11 @@ fn the_documents_made_from_the_tables_are_current() {
 
 #[test]
 fn the_tool_table_of_the_readme_is_current_with_the_documents() {
-    let rows = TOOLS.iter().map(|tool| format!("| `{}` | {} |\n", tool.name, tool.summary));
+    let row = |tool: &Tool| format!("| `{}` | {} |\n", tool.name, tool.summary);
+    let rows = TOOLS
+        .iter()
+        .map(row)
+        .chain(added().map(|tool| row(tool).replacen("` | ", "` (catalogue 1.1) | ", 1)));
     let table = format!("| tool | what it does |\n|---|---|\n{}", rows.collect::<String>());
     let readme = std::fs::read_to_string(file("README.md")).unwrap();
     let (before, rest) = readme.split_once("<!-- tools:begin -->\n").unwrap();

@@ -7,7 +7,7 @@
 //! review. Pings are answered and not shown unless the script begins with `show heartbeat`, and the
 //! server's hello and capability are not shown unless it begins with `show handshake`; the sentence
 //! of a failure is shown if it begins with `show messages`, and what the log says of states, waits and
-//! new jobs if it begins with `show states`.
+//! new jobs if it begins with `show states`. `catalog 1.1` gives the core that catalogue.
 
 use std::fmt::Write as _;
 use std::panic::Location;
@@ -53,7 +53,7 @@ pub(crate) fn trace(script: &str) -> String {
 fn run(lines: &[&str]) -> String {
     let mut world = World::new(lines);
     for line in lines.iter().filter(|line| !line.starts_with("->")) {
-        if ["show ", "limit ", "project "].iter().any(|word| line.starts_with(word)) {
+        if ["show ", "limit ", "project ", "catalog "].iter().any(|word| line.starts_with(word)) {
             writeln!(world.text, "{line}").unwrap();
         } else {
             world.step(line);
@@ -71,11 +71,13 @@ struct World {
     show_messages: bool,
     show_states: bool,
     last_sent: Option<ToUnity>,
+    catalog: Catalog,
 }
 
 impl World {
     fn new(lines: &[&str]) -> Self {
-        let mut limits = Limits::default();
+        let catalog = if lines.contains(&"catalog 1.1") { Catalog::V1_1 } else { Catalog::V1_0 };
+        let mut limits = Limits { catalog, ..Limits::default() };
         for words in lines.iter().filter_map(|line| line.strip_prefix("limit ")) {
             let (name, value) = words.split_once(' ').unwrap();
             let number: u64 = value.parse().unwrap();
@@ -90,6 +92,7 @@ impl World {
                 "compile_grace" => limits.compile_grace = wait,
                 "heartbeat_interval" => limits.heartbeat_interval = wait,
                 "abandoned_max" => limits.abandoned_max = number as usize,
+                "repeats_max" => limits.repeats_max = number as usize,
                 other => panic!("no limit {other}"),
             }
         }
@@ -105,6 +108,7 @@ impl World {
             core,
             now: 0,
             text: String::new(),
+            catalog,
             show_heartbeat: lines.contains(&"show heartbeat"),
             show_handshake: lines.contains(&"show handshake"),
             show_messages: lines.contains(&"show messages"),
@@ -208,7 +212,7 @@ impl World {
 
     fn call(&mut self, id: u64, wants_progress: bool, tool: &str, arguments: Json) {
         let arguments = arguments.as_object().cloned().unwrap();
-        match validate(RawCall { tool: tool.to_owned(), arguments }) {
+        match validate_with(self.catalog, RawCall { tool: tool.to_owned(), arguments }) {
             Ok(request) => {
                 self.handle(Event::CallReceived { call: CallId(id), request, wants_progress });
             }
@@ -353,6 +357,9 @@ pub(crate) fn failure_text(failure: &Failure) -> String {
     if let Some(unity) = &failure.unity {
         write!(text, " unity={}", unity.code).unwrap();
     }
+    if failure.replayed {
+        text.push_str(" replayed");
+    }
     text
 }
 
@@ -376,6 +383,7 @@ fn answer_text(answer: &Answer, with_messages: bool) -> String {
                 server_version: _,
                 project,
                 refused,
+                last_compile,
                 jobs,
             } = report.as_ref();
             let running = running.as_ref().map(|running| {
@@ -386,9 +394,10 @@ fn answer_text(answer: &Answer, with_messages: bool) -> String {
             format!(
                 "server={server_state:?} editor={editor_state:?} connected={connected} \
                  seq={last_editor_status_seq:?} waiting={waiting_reason:?} queue={queue_length} \
-                 running={running:?} plugin={plugin_version:?}{}{}{}",
+                 running={running:?} plugin={plugin_version:?}{}{}{}{}",
                 project.as_ref().map(|project| format!(" {project:?}")).unwrap_or_default(),
                 refused.as_ref().map(|refused| format!(" {refused:?}")).unwrap_or_default(),
+                last_compile.map(|compile| format!(" {compile:?}")).unwrap_or_default(),
                 jobs.iter().map(job_text).collect::<String>(),
             )
         }
@@ -417,5 +426,6 @@ fn answer_text(answer: &Answer, with_messages: bool) -> String {
             text
         }
         Answer::Cancel { job, status } => format!("{job} {status:?}"),
+        Answer::Replayed(answer) => format!("replayed {}", answer_text(answer, with_messages)),
     }
 }

@@ -10,6 +10,7 @@
 mod audit;
 mod cancels;
 mod catalogue;
+mod catalogue_1_1;
 mod check;
 mod disconnects;
 mod editor_state;

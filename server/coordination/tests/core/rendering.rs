@@ -77,6 +77,7 @@ fn the_states_have_the_names_of_the_wire() {
 #[test]
 fn an_editor_report_shows_the_request_that_runs() {
     let report = EditorReport {
+        last_compile: None,
         server_state: ServerState::Ready,
         editor_state: Some(EditorState::Compiling),
         connected: true,

@@ -1,5 +1,7 @@
 //! SPEC 8: what an agent gets of Unity's answer, tool by tool.
 
+use std::time::Duration;
+
 use coordination::Tool;
 use protocol::Json;
 use serde_json::json;
@@ -12,11 +14,11 @@ const LIST_BYTES_MAX: usize = 32 * 1024;
 const FAILED_MAX: usize = 50;
 
 fn console(given: Json, asked: &Json) -> Json {
-    Tool::named("read_console").unwrap().tell(given, asked).unwrap()
+    Tool::named("read_console").unwrap().tell(given, asked, Duration::ZERO).unwrap()
 }
 
 fn test_run(given: Json) -> Json {
-    Tool::named("run_tests").unwrap().tell(given, &Json::Null).unwrap()
+    Tool::named("run_tests").unwrap().tell(given, &Json::Null, Duration::ZERO).unwrap()
 }
 
 fn entry(message: &str) -> Json {

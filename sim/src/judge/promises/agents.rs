@@ -75,7 +75,8 @@ impl PromiseChecker<'_> {
                 let watch = ProgressWatch::of(request, at);
                 let label_now = Some(label.clone());
                 let questions = self.waiting_questions();
-                let request = OpenRequest { label: label_now, kind, at, tool, asked, watch, questions };
+                let request =
+                    OpenRequest { label: label_now, kind, at, tool, asked, watch, questions };
                 if request.is_for_unity() {
                     self.arrived.entry(label).or_insert(at);
                 }
@@ -84,7 +85,15 @@ impl PromiseChecker<'_> {
             _ => {
                 if let Some(id) = id {
                     let (kind, tool, asked) = (Kind::Other, String::new(), Json::Null);
-                    let request = OpenRequest { label: None, kind, at, tool, asked, watch: None, questions: 0 };
+                    let request = OpenRequest {
+                        label: None,
+                        kind,
+                        at,
+                        tool,
+                        asked,
+                        watch: None,
+                        questions: 0,
+                    };
                     self.open.insert((wire.clone(), id), request);
                 }
             }

@@ -2,7 +2,7 @@
 
 use coordination::{
     CallId, ErrorCode, Event, Failure, Outcome, ProgressReport, RawCall, Timestamp, rendering,
-    validate,
+    validate_with,
 };
 use protocol::Json;
 use serde_json::json;
@@ -59,7 +59,8 @@ impl CoreLevel<'_> {
         {
             params.insert("_meta".to_owned(), json!({ "progressToken": id }));
         }
-        let call = validate(RawCall { tool, arguments });
+        let catalog = self.scenario.limits.catalog;
+        let call = validate_with(catalog, RawCall { tool, arguments });
         let open_call = OpenCall { label, agent, id, wire, has_own_wire };
         if self.server.is_none() {
             return self.lose(open_call);

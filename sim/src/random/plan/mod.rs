@@ -11,7 +11,7 @@ mod words;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use coordination::Limits;
+use coordination::{Catalog, Limits};
 use mock_unity::{CancelPolicy, JsonStyle, PongPolicy, PongSeq, Settings, Suite};
 
 use super::rng::Rng;
@@ -55,7 +55,12 @@ pub const PROBE: &str = "probe";
 
 /// The plan of a seed, with one server.
 pub fn draw(seed: u64) -> Scenario {
-    draw_from(Rng::Seed(seed), format!("drawn from seed {seed}"), false)
+    draw_from(Rng::Seed(seed), format!("drawn from seed {seed}"), false, catalog_of(seed))
+}
+
+/// Half of the seeds have catalogue 1.1.
+fn catalog_of(seed: u64) -> Catalog {
+    if seed % 4 < 2 { Catalog::V1_0 } else { Catalog::V1_1 }
 }
 
 /// The plan of a seed at a level. A level with whole programs gets several servers from some seeds.
@@ -63,23 +68,24 @@ pub fn draw_for(level: Level, seed: u64) -> Scenario {
     if !level.has_relays() || seed % SERVERS_EVERY != SERVERS_FIRST {
         return draw(seed);
     }
-    draw_from(Rng::Seed(seed), format!("drawn from seed {seed}, with several servers"), true)
+    let why = format!("drawn from seed {seed}, with several servers");
+    draw_from(Rng::Seed(seed), why, true, catalog_of(seed))
 }
 
 /// The plan of a fuzzer: two bytes for each draw, which is enough for every choice.
 pub fn from_bytes(bytes: &[u8]) -> Scenario {
     let word = |pair: &[u8]| pair.iter().fold(0, |word, byte| (word << 8) | u64::from(*byte));
     let words: Vec<u64> = bytes.chunks(2).map(word).collect();
-    draw_from(Rng::Words(words.into_iter()), "drawn by a fuzzer".to_owned(), false)
+    draw_from(Rng::Words(words.into_iter()), "drawn by a fuzzer".to_owned(), false, Catalog::V1_0)
 }
 
-fn draw_from(mut rng: Rng, why: String, has_relays: bool) -> Scenario {
+fn draw_from(mut rng: Rng, why: String, has_relays: bool, catalog: Catalog) -> Scenario {
     let pace = match rng.one_in(SLOW_EVERY) {
         true if !has_relays => rng.pick(&[SLOW, SLOW, SLOWEST]),
         true | false if has_relays => RELAYED,
         true | false => QUICK,
     };
-    let limits = draw_limits(&mut rng, pace);
+    let limits = Limits { catalog, ..draw_limits(&mut rng, pace) };
     let editors = draw_editors(&mut rng, &limits, pace);
     let has_stdio = rng.one_in(2);
     let agents = match has_relays {
@@ -87,7 +93,7 @@ fn draw_from(mut rng: Rng, why: String, has_relays: bool) -> Scenario {
         false => draw_agents(&mut rng, has_stdio),
     };
     let latency = rng.pick(&[1, 1, 1, 3, 20]);
-    let mut weights = KINDS.map(|kind| (kind, draw_weight(&mut rng, kind)));
+    let mut weights = KINDS.map(|kind| (kind, draw_weight(&mut rng, kind, catalog)));
     if has_relays {
         servers::change_weights(&mut rng, &mut weights);
     }
@@ -223,7 +229,12 @@ fn draw_agents(rng: &mut Rng, has_stdio: bool) -> BTreeMap<String, Agent> {
 }
 
 /// Some kinds of steps never happen in a plan, others often.
-fn draw_weight(rng: &mut Rng, kind: Kind) -> u64 {
+fn draw_weight(rng: &mut Rng, kind: Kind, catalog: Catalog) -> u64 {
+    match (kind, catalog) {
+        (Kind::Write | Kind::Repeat, Catalog::V1_0) => return 0,
+        (Kind::Write | Kind::Repeat, Catalog::V1_1) => return 10,
+        (_, Catalog::V1_0 | Catalog::V1_1) => {}
+    }
     let usual = if kind == Kind::Console { 4 } else { 0 };
     usual + if rng.one_in(2) { rng.between(1, 10) } else { 0 }
 }

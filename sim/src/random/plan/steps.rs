@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use coordination::Limits;
+use coordination::{Catalog, Limits, Tool};
 use mock_unity::Command;
 use protocol::{Json, Map};
 use serde_json::json;
@@ -46,9 +46,13 @@ pub(super) enum Kind {
     Network,
     /// The server is killed or stopped, and starts again.
     Server,
+    /// Catalogue 1.1: a tool that changes something.
+    Write,
+    /// Catalogue 1.1: a call that repeats the `client_request_id` of an earlier one.
+    Repeat,
 }
 
-pub(super) const KINDS: [Kind; 22] = [
+pub(super) const KINDS: [Kind; 24] = [
     Kind::Console,
     Kind::Tests,
     Kind::Status,
@@ -71,6 +75,8 @@ pub(super) const KINDS: [Kind; 22] = [
     Kind::StuckJob,
     Kind::Network,
     Kind::Server,
+    Kind::Write,
+    Kind::Repeat,
 ];
 
 /// Only the link with Unity fails: an agent would wait for ever for an answer that was lost on the way to it.
@@ -113,6 +119,9 @@ pub(super) struct Steps {
     servers: Vec<(Server, u64)>,
     calls: u64,
     jobs: u64,
+    catalog: Catalog,
+    /// Calls that can be repeated.
+    named: Vec<Call>,
     /// A link has one fault at a time.
     link_free_at: u64,
     /// In milliseconds.
@@ -138,6 +147,8 @@ impl Steps {
             probing: probing(agents),
             servers: servers.collect(),
             calls: 0,
+            catalog: limits.catalog,
+            named: Vec::new(),
             jobs: 0,
             link_free_at: 0,
             latency,
@@ -234,6 +245,8 @@ impl Steps {
             Kind::Babble => (0..BABBLE).for_each(|_| self.unity(at, "say x")),
             Kind::Network => self.network(at, rng),
             Kind::Server => self.server(at, rng),
+            Kind::Write => self.write(at, rng),
+            Kind::Repeat => self.repeat(at, rng),
         }
     }
 
@@ -331,6 +344,45 @@ impl Steps {
             expected: Expected::Anything,
             within: None,
         };
+        if Tool::named(tool).is_some_and(|tool| self.catalog.deduplicates(tool)) {
+            self.named.push(call.clone());
+        }
+        self.push(at, Action::Call(call));
+    }
+
+    /// A tool of catalogue 1.1.
+    fn write(&mut self, at: u64, rng: &mut Rng) {
+        match rng.between(0, 4) {
+            0 => self.unity(at, rng.pick(&["edit", "edit fails 2", "dirty"])),
+            1 | 2 => {
+                let path = rng.pick(&["Assets/Scenes/Menu.unity", "Assets/Scenes/Meadow.unity"]);
+                let with = json!({ "path": path, "timeout_ms": rng.pick(&[50, 1_500, 4_000]) });
+                self.call(at, rng, "open_scene", with);
+            }
+            3 => {
+                self.jobs += 1;
+                self.unity(at, "edit");
+                let with = json!({ "wait_ms": rng.pick(&[0, 20_000]), "timeout_ms": 4_000 });
+                self.call(at + 1, rng, "script_recompile_trigger", with);
+            }
+            _ => {
+                let tool = rng.pick(&["ping", "list_scenes", "list_assets", "get_selection"]);
+                self.call(at, rng, tool, json!({ "timeout_ms": 1_500 }));
+            }
+        }
+    }
+
+    /// Another agent, or the same, calls again.
+    fn repeat(&mut self, at: u64, rng: &mut Rng) {
+        if self.named.is_empty() {
+            return;
+        }
+        let which = rng.between(0, self.named.len() as u64 - 1) as usize;
+        let Some(mut call) = self.named.get(which).cloned() else { return };
+        let agent = self.agents.get(rng.between(0, self.agents.len() as u64 - 1) as usize);
+        self.calls += 1;
+        call.label = format!("r{}", self.calls);
+        call.agent = agent.cloned().unwrap_or_default();
         self.push(at, Action::Call(call));
     }
 

@@ -96,6 +96,8 @@ pub(super) fn unity_words(kind: Kind, rng: &mut Rng, is_slow: bool) -> String {
         | Kind::Forge
         | Kind::StuckJob
         | Kind::Network
+        | Kind::Write
+        | Kind::Repeat
         | Kind::Server => unreachable!("these are not Unity's"),
     }
 }
