@@ -146,9 +146,12 @@ fn count(tests: &[Test], outcome: TestOutcome) -> usize {
     tests.iter().filter(|test| test.outcome == outcome).count()
 }
 
-/// The state of a job that has run these tests.
+/// The state of a job that has run these tests. A run in which no test was executed has not succeeded.
 pub(crate) fn end_state(tests: &[Test]) -> JobState {
-    if count(tests, TestOutcome::Fail) == 0 { JobState::Succeeded } else { JobState::Failed }
+    match (count(tests, TestOutcome::Pass), count(tests, TestOutcome::Fail)) {
+        (1.., 0) => JobState::Succeeded,
+        (0, 0) | (_, 1..) => JobState::Failed,
+    }
 }
 
 /// One line about a run of these tests.
@@ -182,7 +185,9 @@ pub(crate) fn report(tests: &[Test]) -> Json {
 mod tests {
     use serde_json::json;
 
-    use super::{Suite, TestOutcome, report};
+    use protocol::JobState;
+
+    use super::{Suite, TestOutcome, end_state, report};
 
     #[test]
     fn a_run_has_the_tests_it_was_asked_for() {
@@ -195,6 +200,17 @@ mod tests {
         let report = report(&suite.select(&json!({ "filter": "Player" })));
         assert_eq!(report["summary"]["passed"], 4);
         assert_eq!(report["failed_tests"][0]["name"], "Game.Tests.PlayerTests.Jumps");
+    }
+
+    #[test]
+    fn a_run_succeeds_if_tests_were_executed_and_none_failed() {
+        let suite = Suite::sample();
+        let ends = |filter| end_state(&suite.select(&json!({ "filter": filter })));
+        assert_eq!(ends("Player"), JobState::Failed);
+        assert_eq!(ends("Enemy"), JobState::Succeeded);
+        assert_eq!(ends("NoSuchTest"), JobState::Failed);
+        let skipped = Suite::from_yaml("- {name: A.B, outcome: skip}").unwrap();
+        assert_eq!(end_state(&skipped.0), JobState::Failed);
     }
 
     #[test]

@@ -5,8 +5,10 @@ mod cli;
 use std::io::{ErrorKind, Write as _};
 use std::time::SystemTime;
 
+use cli::{Arguments, Asked};
 use coordination::{ExecutionCoordinator, ProjectRules};
 use rmcp::transport::io::stdio_pipes;
+use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 use unity_mcp::budget::{SSE_KEEP_ALIVE, STOP_TIMEOUT};
@@ -20,18 +22,20 @@ use unity_mcp::{Server, VERSION, logger};
 type Failed = (i32, String);
 
 fn main() {
-    let ended = run();
-    let code = ended.as_ref().err().map_or(0, |(code, _)| *code);
-    if let Err((_, line)) = ended {
+    let ended = match cli::parse() {
+        Asked::Serve(arguments) => run_server(arguments).map(|()| 0),
+        Asked::Certify(options) => run_certify(options),
+    };
+    let code = ended.unwrap_or_else(|(code, line)| {
         // If stderr is closed, the code says it.
         writeln!(std::io::stderr(), "unity-mcp: {line}").unwrap_or_default();
-    }
+        code
+    });
     // Not a return: a thread may block on stdin for ever.
     std::process::exit(code);
 }
 
-fn run() -> Result<(), Failed> {
-    let arguments = cli::parse();
+fn run_server(arguments: Arguments) -> Result<(), Failed> {
     let directory = std::env::current_dir().unwrap_or_default();
     let config = config_loader::load(&arguments.flags, &directory)
         .map_err(|error| (2, error.to_string()))?;
@@ -40,11 +44,32 @@ fn run() -> Result<(), Failed> {
         return printed.map_err(|error| (1, error.to_string()));
     }
     let _flushed = logger::start(config.log_level, config.log_format);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| (1, format!("no runtime: {error}")))?;
+    let runtime = runtime()?;
     let ended = runtime.block_on(serve(config, arguments.stdio));
     runtime.shutdown_background();
     ended
+}
+
+/// Returns the exit code. A failed check is no error of the program: the report says it.
+fn run_certify(options: certify::Options) -> Result<i32, Failed> {
+    let checked = runtime()?.block_on(async {
+        let mut signals = StopSignals::catch();
+        tokio::select! {
+            // The driver is ended too.
+            () = signals.next() => Err((1, "certify: stopped by a signal".to_owned())),
+            checked = certify::run(options) => checked.map_err(|problem| match problem {
+                certify::Problem::Usage(line) => (2, format!("certify: {line}")),
+                certify::Problem::NoPlugin(line) => (3, format!("certify: {line}")),
+                certify::Problem::Other(line) => (1, format!("certify: {line}")),
+            }),
+        }
+    });
+    checked.map(|is_good| if is_good { 0 } else { 1 })
+}
+
+fn runtime() -> Result<Runtime, Failed> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.map_err(|error| (1, format!("no runtime: {error}")))
 }
 
 async fn serve(config: Config, stdio: bool) -> Result<(), Failed> {
