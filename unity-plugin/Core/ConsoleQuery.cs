@@ -21,17 +21,14 @@ namespace UnityMcp
         {
             var query = new ConsoleQuery
             {
-                EntriesMax = parameters.Integer("max_entries", Limits.ReadEntriesDefault),
-                HasStackTraces = true,
-                Contains = OptionalText(parameters, "contains"),
-                Since = OptionalText(parameters, "since"),
-                Before = OptionalText(parameters, "before")
+                EntriesMax = Parameters.Count(parameters, "max_entries", Limits.ReadEntriesDefault),
+                HasStackTraces = Parameters.Flag(parameters, "stack_traces", true),
+                Contains = Parameters.OptionalText(parameters, "contains"),
+                Since = Parameters.OptionalText(parameters, "since"),
+                Before = Parameters.OptionalText(parameters, "before")
             };
-            Require(parameters, "max_entries", value => value.AsLong >= 1);
-            Require(parameters, "stack_traces", value => value.AsBool != null);
-            Require(parameters, "types", value => value.Kind == JsonKind.Array);
-            if (Has(parameters, "stack_traces")) query.HasStackTraces = parameters["stack_traces"].AsBool == true;
-            if (!Has(parameters, "types")) return query;
+            Parameters.Require(parameters, "types", value => value.Kind == JsonKind.Array);
+            if (!Parameters.Has(parameters, "types")) return query;
             query.Types = new HashSet<string>();
             foreach (var type in parameters["types"].Items)
             {
@@ -40,23 +37,6 @@ namespace UnityMcp
                 query.Types.Add(type.AsString);
             }
             return query;
-        }
-
-        static bool Has(Json parameters, string name)
-        {
-            return parameters[name] != null && !parameters[name].IsNull;
-        }
-
-        static void Require(Json parameters, string name, Func<Json, bool> isRight)
-        {
-            if (Has(parameters, name) && !isRight(parameters[name]))
-                throw RejectedException.Params(name + " has a wrong value");
-        }
-
-        static string OptionalText(Json parameters, string name)
-        {
-            Require(parameters, name, value => value.AsString != null);
-            return parameters.Text(name);
         }
 
         public bool Fits(ConsoleEntry entry)

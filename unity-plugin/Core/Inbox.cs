@@ -70,9 +70,10 @@ namespace UnityMcp
 
         public Json SaveWaiting()
         {
-            var frames = Json.Array();
-            foreach (var request in waiting) frames.Add(Json.Of(request.Frame));
-            return frames;
+            var saved = Json.Array();
+            foreach (var request in waiting)
+                saved.Add(Json.Object().With("frame", request.Frame).With("arrived_at", request.ArrivedAt).With("deduplicated", request.IsDeduplicated));
+            return saved;
         }
 
         public Json SaveBegun()
@@ -87,8 +88,14 @@ namespace UnityMcp
         {
             if (savedBegun != null)
                 foreach (var id in savedBegun.Items) Remember(id.AsString);
-            if (savedWaiting != null)
-                foreach (var frame in savedWaiting.Items) Arrive(Wire.Read(frame.AsString));
+            if (savedWaiting == null) return;
+            foreach (var saved in savedWaiting.Items)
+            {
+                var request = Wire.Read(saved.Text("frame"));
+                request.ArrivedAt = saved.Integer("arrived_at", 0);
+                request.IsDeduplicated = saved["deduplicated"].AsBool == true;
+                Arrive(request);
+            }
         }
     }
 }

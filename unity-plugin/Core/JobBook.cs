@@ -88,17 +88,23 @@ namespace UnityMcp
             return status;
         }
 
-        /// <summary>Cuts the lists of a result to one frame. The first items stay.</summary>
+        /// <summary>
+        /// Cuts the lists of a result to one frame. The first items stay. A field after the list, named "errors_left_out" for
+        /// "errors", counts what was cut.
+        /// </summary>
         static Json Fit(Json result, int maxMessageBytes)
         {
             var room = new FrameRoom(maxMessageBytes);
             var charsMax = FrameRoom.TextChars(maxMessageBytes);
             var fitted = Json.Object();
+            var leftOut = new Dictionary<string, long>();
             foreach (var field in result.Fields)
             {
                 if (field.Value.Kind != JsonKind.Array)
                 {
-                    fitted.With(field.Key, field.Value);
+                    long more;
+                    var isCount = leftOut.TryGetValue(field.Key, out more);
+                    fitted.With(field.Key, isCount ? Json.Of(field.Value.AsLong.Value + more) : field.Value);
                     continue;
                 }
                 var list = Json.Array();
@@ -109,6 +115,7 @@ namespace UnityMcp
                     list.Add(cut);
                 }
                 fitted.With(field.Key, list);
+                leftOut[field.Key + "_left_out"] = field.Value.Items.Count - list.Items.Count;
             }
             return fitted;
         }

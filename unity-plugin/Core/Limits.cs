@@ -64,6 +64,23 @@ namespace UnityMcp
         /// <summary>How long a cancelled run may take to end before the job counts as cancelled.</summary>
         public const int CancelWait = 3000;
 
+        // Compiles
+        /// <summary>Errors that are stored of one compile. Agents see at most 50.</summary>
+        public const int CompileErrorsMax = 200;
+        public const int CompileErrorCharsMax = 1000;
+        /// <summary>Updates of a ready Editor without a compile that end the wait for one.</summary>
+        public const int QuietUpdates = 5;
+
+        // Project
+        public const int AssetsDefault = 50;
+        /// <summary>Scenes or selected objects in one answer.</summary>
+        public const int ListedMax = 500;
+
+        // Request book
+        public const int BookEntriesMax = 1024;
+        /// <summary>A longer answer is not stored.</summary>
+        public const int BookAnswerCharsMax = 16 * 1024;
+
         // Files
         public const int ConfigBytesMax = 1024 * 1024;
         public const int TokenBytesMax = 1024;

@@ -12,6 +12,7 @@ namespace UnityMcp
         public IMainThread MainThread;
         public IConsoleSource Console;
         public ICompiler Compiler;
+        public IProject Project;
         /// <summary>Null if the test framework is not installed.</summary>
         public ITestRunner TestRunner;
         public ICallObserver Observer;
@@ -47,8 +48,14 @@ namespace UnityMcp
         readonly Driver driver;
         readonly ConsoleBuffer console;
         readonly JobBook jobs = new JobBook();
+        readonly CompileLog compiles;
+        readonly CompileJobs compileJobs;
         readonly TestRuns testRuns;
         readonly List<Tool> tools = new List<Tool>();
+        readonly RequestBook book;
+        readonly RequestRunner requests;
+        LastCompile toldCompile;
+        string toldBook;
         int storedRevision;
         long storedAttempt;
 
@@ -60,25 +67,30 @@ namespace UnityMcp
             var isReadable = saved.Text("version") == parts.Version;
             console = new ConsoleBuffer(CursorName(parts.Facts.InstanceId), isReadable ? Load(ConsoleKey) : null);
             if (isReadable) jobs.Restore(saved["jobs"]);
+            compiles = new CompileLog(parts.Clock, isReadable ? saved["compiles"] : null);
+            compileJobs = new CompileJobs(jobs, compiles, parts.Compiler, parts.NewId, parts.Clock);
             if (parts.TestRunner != null) testRuns = new TestRuns(jobs, parts.TestRunner, parts.NewId, parts.Clock);
             MakeTools();
+            book = new RequestBook(parts.Store, parts.Version, parts.NewId, IsJobActive);
+            requests = new RequestRunner(tools, jobs, book, parts.Observer, Cancel);
+            toldCompile = compiles.Last;
+            toldBook = book.Name;
             var hello = new HelloFields
             {
                 PluginVersion = parts.Version,
                 EditorInstanceId = parts.Facts.InstanceId,
                 ProjectPath = parts.Facts.ProjectPath,
                 ProjectName = parts.Facts.ProjectName,
-                UnityVersion = parts.Facts.UnityVersion
+                UnityVersion = parts.Facts.UnityVersion,
+                RequestBook = book.Name,
+                LastCompile = compiles.Last
             };
             var kept = isReadable ? saved["session"] : Json.Object().With("connect_attempt_seq", saved.Integer("connect_attempt_seq", 0));
             var session = new Session(hello, ToolNames(), parts.NewId, parts.Chance, kept);
             driver = new Driver(session, parts.Connector, parts.MainThread, parts.Clock, parts.Log, parts.FindServer, parts.ReadToken);
             // What was saved belongs to the session from here on. It must not be found a second time.
             Store(null);
-            parts.Console.Added += console.Add;
-            parts.Console.Cleared += console.Clear;
-            parts.Compiler.Started += console.CompileStarted;
-            parts.Compiler.AssemblyFinished += console.AssemblyFinished;
+            Attach();
             driver.Apply(Input.Tick);
         }
 
@@ -90,6 +102,9 @@ namespace UnityMcp
                 var query = ConsoleQuery.Parse(call.Params);
                 return () => console.Read(query, call.MaxMessageBytes);
             }));
+            tools.AddRange(new ProjectTools(parts.Project).All);
+            tools.Add(Tool.Sync("ping", call => Json.Object));
+            tools.Add(Tool.Job(CompileJobs.ToolName, call => () => compileJobs.Submit(call.RequestId, call.ArrivedAt)));
             if (testRuns == null) return;
             tools.Add(Tool.Job(TestRuns.ToolName, call =>
             {
@@ -137,55 +152,47 @@ namespace UnityMcp
         public void Tick()
         {
             var state = parts.Facts.State;
+            TellChanges();
             driver.Apply(Input.State(state));
+            compileJobs.Tick(state == EditorState.Ready);
+            var maxMessageBytes = driver.Look(session => session.MaxMessageBytes);
             for (var count = 0; count < Limits.RequestsPerTick; count++)
             {
                 var request = driver.TakeRequest();
                 if (request == null) break;
-                driver.Apply(Input.Answered(Answer(request)));
+                driver.Apply(Input.Answered(requests.Answer(request, maxMessageBytes)));
             }
             if (testRuns != null) testRuns.Tick(state == EditorState.Ready);
             driver.Apply(Input.Jobs(jobs.HasActive));
             var attempt = driver.Look(session => session.ConnectAttemptSeq);
-            if (jobs.Revision != storedRevision || attempt != storedAttempt) Store(null);
+            if (Revision != storedRevision || attempt != storedAttempt) Store(null);
         }
 
-        Json Answer(ServerMessage request)
+        /// <summary>Before the state: a server that learns that the Editor is ready must know the compile before it.</summary>
+        void TellChanges()
         {
-            var maxMessageBytes = driver.Look(session => session.MaxMessageBytes);
-            try
-            {
-                if (request.Type == "get_job_status") return jobs.Status(request.RequestId, request.JobId, maxMessageBytes);
-                if (request.Type == "cancel") return Cancel(request);
-                return Run(request, maxMessageBytes);
-            }
-            catch (RejectedException rejection)
-            {
-                return Wire.Error(request.RequestId, rejection.Code, rejection.Message);
-            }
-            catch (Exception failure)
-            {
-                // Whatever a tool throws is its result. The plugin goes on.
-                return Wire.FailedResult(request.RequestId, FrameRoom.Cut(failure.Message, Limits.ErrorCharsMax),
-                    FrameRoom.Cut(failure.ToString(), Limits.ErrorDetailsCharsMax));
-            }
+            if (compiles.Last != toldCompile) driver.Apply(Input.Compiled(compiles.Last));
+            if (book.Name != toldBook) driver.Apply(Input.Book(book.Name));
+            toldCompile = compiles.Last;
+            toldBook = book.Name;
         }
 
-        Json Run(ServerMessage request, int maxMessageBytes)
+        int Revision
         {
-            var tool = tools.Find(row => row.Name == request.ToolName && row.MessageType == request.Type);
-            if (tool == null) throw RejectedException.UnknownTool(request.ToolName);
-            var call = new ToolCall { RequestId = request.RequestId, Params = request.Params, MaxMessageBytes = maxMessageBytes };
-            var run = tool.Prepare(call);
-            parts.Observer.Running(request.RequestId, request.ClientRequestId, request.ToolName);
-            return run();
+            get { return jobs.Revision + compiles.Revision; }
         }
 
-        Json Cancel(ServerMessage request)
+        bool IsJobActive(string jobId)
         {
-            var job = jobs.Find(request.TargetJobId) ?? jobs.SubmittedBy(request.TargetRequestId);
-            if (job == null) return Wire.Error(request.RequestId, Wire.JobNotFound, "This Editor does not know the job.");
-            return Wire.CancelResult(request.RequestId, testRuns == null ? "rejected" : testRuns.Cancel(job));
+            var job = jobs.Find(jobId);
+            return job != null && job.IsActive;
+        }
+
+        /// <summary>A compile cannot be cancelled.</summary>
+        string Cancel(Job job)
+        {
+            var isTestRun = testRuns != null && job.ToolName == TestRuns.ToolName;
+            return isTestRun ? testRuns.Cancel(job) : "rejected";
         }
 
         /// <summary>
@@ -195,6 +202,7 @@ namespace UnityMcp
         public void BeforeReload()
         {
             Detach();
+            TellChanges();
             var session = driver.Stop(Input.Reload);
             Store(session);
             parts.Store.Set(ConsoleKey, console.Save().ToString());
@@ -207,12 +215,26 @@ namespace UnityMcp
             driver.Stop(Input.Quit);
         }
 
+        void Attach()
+        {
+            parts.Console.Added += console.Add;
+            parts.Console.Cleared += console.Clear;
+            parts.Compiler.Started += console.CompileStarted;
+            parts.Compiler.Started += compiles.Started;
+            parts.Compiler.AssemblyFinished += console.AssemblyFinished;
+            parts.Compiler.AssemblyFinished += compiles.AssemblyFinished;
+            parts.Compiler.Finished += compiles.Finished;
+        }
+
         void Detach()
         {
             parts.Console.Added -= console.Add;
             parts.Console.Cleared -= console.Clear;
             parts.Compiler.Started -= console.CompileStarted;
+            parts.Compiler.Started -= compiles.Started;
             parts.Compiler.AssemblyFinished -= console.AssemblyFinished;
+            parts.Compiler.AssemblyFinished -= compiles.AssemblyFinished;
+            parts.Compiler.Finished -= compiles.Finished;
         }
 
         Json Load(string key)
@@ -224,11 +246,11 @@ namespace UnityMcp
         /// <param name="session">What the session keeps over a reload. Null while it runs: then only its count of attempts matters.</param>
         void Store(Json session)
         {
-            storedRevision = jobs.Revision;
+            storedRevision = Revision;
             storedAttempt = driver.Look(open => open.ConnectAttemptSeq);
             var kept = session ?? Json.Object().With("connect_attempt_seq", storedAttempt);
             var state = Json.Object().With("version", parts.Version).With("connect_attempt_seq", storedAttempt).With("session", kept);
-            parts.Store.Set(StateKey, state.With("jobs", jobs.Save()).ToString());
+            parts.Store.Set(StateKey, state.With("jobs", jobs.Save()).With("compiles", compiles.Save()).ToString());
         }
     }
 }

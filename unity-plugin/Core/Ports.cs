@@ -30,11 +30,20 @@ namespace UnityMcp
         EditorState State { get; }
     }
 
-    public sealed class ConsoleEntry
+    public class ConsoleEntry
     {
         public string Type;
         public string Message;
         public string StackTrace;
+    }
+
+    /// <summary>An error or a warning of the compiler, and where it is. The message is the whole line of the console.</summary>
+    public sealed class ScriptMessage : ConsoleEntry
+    {
+        /// <summary>Null or empty if the compiler names none.</summary>
+        public string File;
+        public int Line;
+        public int Column;
     }
 
     /// <summary>The log of the Editor. Events come from any thread.</summary>
@@ -49,7 +58,17 @@ namespace UnityMcp
     {
         event Action Started;
         /// <summary>An assembly is compiled: its name, and all its errors and warnings.</summary>
-        event Action<string, IList<ConsoleEntry>> AssemblyFinished;
+        event Action<string, IList<ScriptMessage>> AssemblyFinished;
+        /// <summary>All assemblies are compiled. A domain reload may follow.</summary>
+        event Action Finished;
+        /// <summary>Why nothing can be compiled now, for a person; null if it can.</summary>
+        string Obstacle { get; }
+        /// <summary>Whether the scripts did not compile the last time.</summary>
+        bool HasFailed { get; }
+        /// <summary>Imports what changed on disk. If scripts changed, a compile starts soon afterwards.</summary>
+        void Import();
+        /// <summary>Compiles, even if nothing changed. The compile starts soon afterwards.</summary>
+        void Compile();
     }
 
     public sealed class FailedTest

@@ -15,6 +15,7 @@ namespace UnityMcp
         readonly Backoff backoff;
         readonly Inbox inbox = new Inbox();
         readonly List<Answer> unsent = new List<Answer>();
+        HashSet<string> deduplicated = new HashSet<string>();
         List<Output> outputs = new List<Output>();
         EditorState editorState = EditorState.Reloading;
         long dialAt;
@@ -106,7 +107,7 @@ namespace UnityMcp
             switch (input.Kind)
             {
                 case InputKind.Connected:
-                    if (input.Attempt == attempt && Link == LinkState.Dialing) OnConnected();
+                    if (input.Attempt == attempt && Link == LinkState.Dialing) OnConnected(now);
                     else outputs.Add(new Output { Kind = OutputKind.Abort, Attempt = input.Attempt });
                     break;
                 case InputKind.DialFailed:
@@ -119,7 +120,14 @@ namespace UnityMcp
                     if (input.Attempt == attempt) OnClosed(now, input);
                     break;
                 case InputKind.State:
-                    OnState(input.EditorState);
+                    OnState(now, input.EditorState);
+                    break;
+                case InputKind.Compiled:
+                    hello.LastCompile = input.LastCompile;
+                    SendStatus(now);
+                    break;
+                case InputKind.Book:
+                    hello.RequestBook = input.Text;
                     break;
                 case InputKind.Answered:
                     OnAnswered(input.Message);
@@ -132,7 +140,7 @@ namespace UnityMcp
                     OnReconnect(now);
                     break;
                 case InputKind.Reload:
-                    OnState(EditorState.Reloading);
+                    OnState(now, EditorState.Reloading);
                     Leave(1001);
                     break;
                 case InputKind.Quit:
@@ -164,13 +172,14 @@ namespace UnityMcp
             outputs.Add(new Output { Kind = OutputKind.Dial, Attempt = attempt, WithToken = withToken });
         }
 
-        void OnConnected()
+        void OnConnected(long now)
         {
             Link = LinkState.Greeting;
             seq = 0;
+            deduplicated.Clear();
             hello.ConnectAttemptSeq++;
             hello.RunningRequestId = inbox.RunningRequestId;
-            Send(Wire.Hello(hello, editorState));
+            Send(Wire.Hello(hello, editorState, now));
             Send(Wire.Capability(tools));
         }
 
@@ -210,11 +219,14 @@ namespace UnityMcp
             if (message.IsRequest) OnRequest(now, message);
             else if (message.Type == "ping" && IsConnected) Send(Wire.Pong(editorState, ++seq));
             else if (message.Type == "hello") OnWelcome(message);
+            else if (message.Type == "capability") deduplicated = message.Deduplicated;
             else if (message.Type == "error") OnError(now, message.ErrorText ?? "The server reports an error.");
         }
 
         void OnRequest(long now, ServerMessage request)
         {
+            request.ArrivedAt = now;
+            request.IsDeduplicated = request.ClientRequestId != null && request.ToolName != null && deduplicated.Contains(request.ToolName);
             if (inbox.Arrive(request)) Wake(now);
             else Tell("The request " + request.RequestId + " arrived again and is ignored.");
         }
@@ -269,11 +281,16 @@ namespace UnityMcp
             GoAway(now, "The connection is lost" + (input.Text.Length > 0 ? ": " + input.Text : "."), 0);
         }
 
-        void OnState(EditorState state)
+        void OnState(long now, EditorState state)
         {
             if (state == editorState) return;
             editorState = state;
-            if (IsConnected) Send(Wire.EditorStatus(state, ++seq));
+            SendStatus(now);
+        }
+
+        void SendStatus(long now)
+        {
+            if (IsConnected) Send(Wire.EditorStatus(editorState, ++seq, hello.LastCompile, now));
         }
 
         void OnAnswered(Json message)

@@ -9,7 +9,7 @@ namespace UnityMcp
         public string Frame;
     }
 
-    public enum InputKind { Tick, Connected, DialFailed, Frame, Closed, State, Answered, Jobs, Reconnect, Reload, Quit }
+    public enum InputKind { Tick, Connected, DialFailed, Frame, Closed, State, Compiled, Book, Answered, Jobs, Reconnect, Reload, Quit }
 
     /// <summary>What happens to a session.</summary>
     public sealed class Input
@@ -21,6 +21,7 @@ namespace UnityMcp
         public int Code;
         public DialProblem Problem;
         public EditorState EditorState;
+        public LastCompile LastCompile;
         public Json Message;
         public bool Flag;
         public IList<Answer> Unsent;
@@ -59,6 +60,18 @@ namespace UnityMcp
         public static Input State(EditorState state)
         {
             return new Input { Kind = InputKind.State, EditorState = state };
+        }
+
+        /// <summary>A compile has ended.</summary>
+        public static Input Compiled(LastCompile compile)
+        {
+            return new Input { Kind = InputKind.Compiled, LastCompile = compile };
+        }
+
+        /// <summary>The request book has a new name.</summary>
+        public static Input Book(string name)
+        {
+            return new Input { Kind = InputKind.Book, Text = name };
         }
 
         /// <summary>The main thread has an answer for the request that it took.</summary>

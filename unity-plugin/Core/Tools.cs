@@ -23,12 +23,21 @@ namespace UnityMcp
         }
     }
 
+    /// <summary>A tool that ran and could not do what it was asked for. The message tells a person why.</summary>
+    public sealed class FailedException : Exception
+    {
+        public FailedException(string message) : base(message)
+        {
+        }
+    }
+
     /// <summary>What a tool gets.</summary>
     public sealed class ToolCall
     {
         public string RequestId;
         public Json Params;
         public int MaxMessageBytes;
+        public long ArrivedAt;
     }
 
     /// <summary>

@@ -18,8 +18,14 @@ namespace UnityMcp
         public string ServerVersion;
         public long MaxMessageBytes;
         public string ErrorText;
+        /// <summary>For capability: the tools that the server deduplicates.</summary>
+        public HashSet<string> Deduplicated;
         /// <summary>The frame as it arrived, to store it over a domain reload.</summary>
         public string Frame;
+        /// <summary>When it arrived.</summary>
+        public long ArrivedAt;
+        /// <summary>Whether its client_request_id names one run, which must not begin twice.</summary>
+        public bool IsDeduplicated;
 
         /// <summary>Whether the plugin owes an answer to it.</summary>
         public bool IsRequest
@@ -53,6 +59,8 @@ namespace UnityMcp
         public const string UnknownCommand = "ERR_UNKNOWN_COMMAND";
         public const string UnityExecution = "ERR_UNITY_EXECUTION";
         public const string JobNotFound = "ERR_JOB_NOT_FOUND";
+        /// <summary>The server takes it as: nobody knows whether it ran.</summary>
+        public const string InvalidResponse = "ERR_INVALID_RESPONSE";
 
         /// <summary>The server's error for a hello while another Editor has the session.</summary>
         public const string AlreadyActive = "another Unity websocket session is already active";
@@ -74,13 +82,14 @@ namespace UnityMcp
             return Json.Object().With("type", type).With("protocol_version", Limits.ProtocolVersion);
         }
 
-        public static Json Hello(HelloFields fields, EditorState state)
+        public static Json Hello(HelloFields fields, EditorState state, long now)
         {
             return Message("hello").With("plugin_version", fields.PluginVersion).With("state", Name(state))
                 .With("editor_instance_id", fields.EditorInstanceId).With("plugin_session_id", fields.PluginSessionId)
                 .With("connect_attempt_seq", fields.ConnectAttemptSeq).With("project_path", fields.ProjectPath)
                 .With("project_name", fields.ProjectName).With("unity_version", fields.UnityVersion)
-                .With("running_request_id", fields.RunningRequestId);
+                .With("running_request_id", fields.RunningRequestId).With("request_book", fields.RequestBook)
+                .With("last_compile", Compile(fields.LastCompile, now));
         }
 
         public static Json Capability(IEnumerable<string> tools)
@@ -90,9 +99,17 @@ namespace UnityMcp
             return Message("capability").With("tools", list);
         }
 
-        public static Json EditorStatus(EditorState state, long seq)
+        public static Json EditorStatus(EditorState state, long seq, LastCompile compile, long now)
         {
-            return Message("editor_status").With("state", Name(state)).With("seq", seq);
+            return Message("editor_status").With("state", Name(state)).With("seq", seq).With("last_compile", Compile(compile, now));
+        }
+
+        /// <summary>Null if nothing was compiled yet.</summary>
+        static Json Compile(LastCompile compile, long now)
+        {
+            if (compile == null) return null;
+            return Json.Object().With("outcome", compile.Errors > 0 ? "failed" : "succeeded").With("errors", compile.Errors)
+                .With("warnings", compile.Warnings).With("ended_ms_ago", System.Math.Max(0, now - compile.EndedAt));
         }
 
         public static Json Pong(EditorState state, long seq)
@@ -110,6 +127,15 @@ namespace UnityMcp
         {
             return Message("result").With("request_id", requestId).With("status", "error")
                 .With("error", ErrorBody(UnityExecution, message).With("details", details));
+        }
+
+        /// <summary>The same answer for another request.</summary>
+        public static Json Readdressed(Json answer, string requestId)
+        {
+            var copy = Json.Object();
+            foreach (var field in answer.Fields)
+                copy.With(field.Key, field.Key == "request_id" ? Json.Of(requestId) : field.Value);
+            return copy;
         }
 
         public static Json SubmitJobResult(string requestId, string jobId)
@@ -167,10 +193,23 @@ namespace UnityMcp
                 ServerVersion = json.Text("server_version"),
                 MaxMessageBytes = json.Integer("max_message_bytes", Limits.MessageBytesDefault),
                 ErrorText = error == null ? null : error.Text("message"),
+                Deduplicated = DeduplicatedTools(json["tools"]),
                 Frame = frame
             };
             Check(message);
             return message;
+        }
+
+        static HashSet<string> DeduplicatedTools(Json tools)
+        {
+            var names = new HashSet<string>();
+            if (tools == null) return names;
+            foreach (var tool in tools.Items)
+            {
+                var isDeduplicated = tool["deduplicated"];
+                if (isDeduplicated != null && isDeduplicated.AsBool == true && tool.Text("name") != null) names.Add(tool.Text("name"));
+            }
+            return names;
         }
 
         static void Check(ServerMessage message)
@@ -203,5 +242,8 @@ namespace UnityMcp
         public string ProjectName;
         public string UnityVersion;
         public string RunningRequestId;
+        public string RequestBook;
+        /// <summary>Null if nothing was compiled yet.</summary>
+        public LastCompile LastCompile;
     }
 }

@@ -59,6 +59,7 @@ namespace UnityMcp.Editor
                 MainThread = new MainThread(),
                 Console = console,
                 Compiler = compilation,
+                Project = new ProjectView(),
                 TestRunner = testRunner,
                 Observer = Activity,
                 Connector = new WebSocketConnector(),

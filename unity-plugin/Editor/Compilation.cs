@@ -6,13 +6,14 @@ using UnityEditor.Compilation;
 
 namespace UnityMcp.Editor
 {
-    /// <summary>Whether scripts compile, and what the compiler says. Its messages do not arrive through the log.</summary>
+    /// <summary>Starts compiles, and hears what the compiler says. Its messages do not arrive through the log.</summary>
     sealed class Compilation : ICompiler, IDisposable
     {
         bool isRunning;
 
         public event Action Started;
-        public event Action<string, IList<ConsoleEntry>> AssemblyFinished;
+        public event Action<string, IList<ScriptMessage>> AssemblyFinished;
+        public event Action Finished;
 
         public Compilation()
         {
@@ -37,6 +38,33 @@ namespace UnityMcp.Editor
             get { return isRunning || (!EditorApplication.isPlaying && EditorApplication.isCompiling); }
         }
 
+        /// <summary>In Play Mode Unity may postpone the compile until its end, and a reload would end the game.</summary>
+        public string Obstacle
+        {
+            get
+            {
+                return EditorApplication.isPlayingOrWillChangePlaymode
+                    ? "The Editor is in Play Mode, so nothing was compiled. Ask the user to leave Play Mode."
+                    : null;
+            }
+        }
+
+        public bool HasFailed
+        {
+            get { return EditorUtility.scriptCompilationFailed; }
+        }
+
+        /// <summary>Called from a script, Refresh leaves the compile and the reload to the next updates.</summary>
+        public void Import()
+        {
+            AssetDatabase.Refresh();
+        }
+
+        public void Compile()
+        {
+            CompilationPipeline.RequestScriptCompilation();
+        }
+
         void OnStarted(object context)
         {
             isRunning = true;
@@ -46,17 +74,26 @@ namespace UnityMcp.Editor
         void OnFinished(object context)
         {
             isRunning = false;
+            if (Finished != null) Finished();
         }
 
         void OnAssemblyFinished(string path, CompilerMessage[] messages)
         {
-            var entries = new List<ConsoleEntry>();
+            var entries = new List<ScriptMessage>();
             foreach (var message in messages)
             {
                 var type = TypeOf(message.type);
-                if (type != null) entries.Add(new ConsoleEntry { Type = type, Message = message.message });
+                if (type == null) continue;
+                entries.Add(new ScriptMessage
+                {
+                    Type = type,
+                    Message = message.message,
+                    File = message.file,
+                    Line = message.line,
+                    Column = message.column
+                });
             }
-            if (AssemblyFinished != null) AssemblyFinished(Path.GetFileName(path), entries);
+            if (AssemblyFinished != null) AssemblyFinished(Path.GetFileNameWithoutExtension(path), entries);
         }
 
         /// <summary>Null for information that the Console window does not show either.</summary>

@@ -1,3 +1,4 @@
+using System;
 using System.Collections.Generic;
 
 namespace UnityMcp.Tests
@@ -36,6 +37,124 @@ namespace UnityMcp.Tests
         public string Last
         {
             get { return Calls.Count == 0 ? "" : Calls[Calls.Count - 1].Trim(); }
+        }
+    }
+
+    /// <summary>A compiler that does what the test says.</summary>
+    public sealed class FakeCompiler : ICompiler
+    {
+        public readonly List<string> Calls = new List<string>();
+        public Exception Failure;
+
+        public event Action Started;
+        public event Action<string, IList<ScriptMessage>> AssemblyFinished;
+        public event Action Finished;
+
+        public string Obstacle { get; set; }
+        public bool HasFailed { get; set; }
+
+        public void Import()
+        {
+            Calls.Add("import");
+            if (Failure != null) throw Failure;
+        }
+
+        public void Compile()
+        {
+            Calls.Add("compile");
+        }
+
+        public void Start()
+        {
+            if (Started != null) Started();
+        }
+
+        public void Finish(params ScriptMessage[] messages)
+        {
+            if (AssemblyFinished != null) AssemblyFinished("Game", messages);
+            HasFailed = Array.Exists(messages, message => message.Type == "error");
+            if (Finished != null) Finished();
+        }
+
+        /// <summary>A whole compile.</summary>
+        public void Run(params ScriptMessage[] messages)
+        {
+            Start();
+            Finish(messages);
+        }
+
+        public static ScriptMessage Error(int line)
+        {
+            var message = "Assets/A.cs(" + line + ",9): error CS0103: The name 'x' does not exist";
+            return new ScriptMessage { Type = "error", Message = message, File = "Assets\\A.cs", Line = line, Column = 9 };
+        }
+
+        public static readonly ScriptMessage Warning = new ScriptMessage { Type = "warning", Message = "Assets/A.cs(1,1): warning CS0168: unused" };
+
+        public bool IsListenedTo
+        {
+            get { return Started != null || AssemblyFinished != null || Finished != null; }
+        }
+    }
+
+    /// <summary>A project with the scenes and assets that the test says.</summary>
+    public sealed class FakeProject : IProject
+    {
+        public readonly List<OpenScene> Open = new List<OpenScene> { new OpenScene { Path = "Assets/A.unity", Name = "A", IsActive = true } };
+        public readonly List<BuildScene> Build = new List<BuildScene>();
+        public readonly List<SelectedObject> Selected = new List<SelectedObject>();
+        public readonly List<string> Assets = new List<string> { "Assets/A.unity", "Assets/B.unity" };
+        public readonly List<string> Calls = new List<string>();
+        public Action<string> OnOpen = path => { };
+
+        public bool IsPlaying { get; set; }
+
+        public IList<OpenScene> OpenScenes
+        {
+            get { return Open; }
+        }
+
+        public IList<BuildScene> BuildScenes
+        {
+            get { return Build; }
+        }
+
+        public IList<SelectedObject> Selection
+        {
+            get { return Selected; }
+        }
+
+        public bool HasScene(string path)
+        {
+            return path.EndsWith(".unity", StringComparison.Ordinal) && Assets.Contains(path);
+        }
+
+        public void OpenScene(string path, bool isAdditive)
+        {
+            Calls.Add("open " + path + (isAdditive ? " additive" : ""));
+            OnOpen(path);
+        }
+
+        public bool HasFolder(string path)
+        {
+            return path == "Assets";
+        }
+
+        public IEnumerable<string> FindAssets(string query, string folder)
+        {
+            Calls.Add("find [" + query + "] in [" + folder + "]");
+            return Assets;
+        }
+
+        public string TypeOf(string assetPath)
+        {
+            Calls.Add("type " + assetPath);
+            return "T";
+        }
+
+        public string GuidOf(string assetPath)
+        {
+            return "guid of " + assetPath;
         }
     }
 

@@ -8,8 +8,8 @@ using NUnit.Framework;
 namespace UnityMcp.Tests
 {
     /// <summary>A whole plugin with an Editor and a server that a test plays. The sockets are queues.</summary>
-    public sealed class PluginFixture : IEditorFacts, IStateStore, IMainThread, IConsoleSource, ICompiler, ICallObserver, ILog, IClock,
-        IConnector, IConnection
+    public sealed class PluginFixture : IEditorFacts, IStateStore, IMainThread, IConsoleSource, ICallObserver, ILog, IClock, IConnector,
+        IConnection
     {
         const int Timeout = 5000;
 
@@ -24,6 +24,8 @@ namespace UnityMcp.Tests
         public readonly List<string> Ran = new List<string>();
         public readonly List<string> Tokens = new List<string>();
         public readonly Queue<DialException> DialProblems = new Queue<DialException>();
+        public readonly FakeCompiler Compiler = new FakeCompiler();
+        public readonly FakeProject Project = new FakeProject();
         public FakeRunner Runner = new FakeRunner { IsActive = false };
         public bool HasTests = true;
         public bool AnswersClose = true;
@@ -34,8 +36,6 @@ namespace UnityMcp.Tests
 
         public event Action<ConsoleEntry> Added;
         public event Action Cleared;
-        public event Action Started;
-        public event Action<string, IList<ConsoleEntry>> AssemblyFinished;
 
         public PluginFixture Load()
         {
@@ -47,7 +47,8 @@ namespace UnityMcp.Tests
                 Store = this,
                 MainThread = this,
                 Console = this,
-                Compiler = this,
+                Compiler = Compiler,
+                Project = Project,
                 TestRunner = HasTests ? Runner : null,
                 Observer = this,
                 Connector = this,
@@ -122,9 +123,24 @@ namespace UnityMcp.Tests
             return Ask("result", Request("execute", requestId, tool, parameters));
         }
 
-        public static string Request(string type, string requestId, string tool, string parameters)
+        public static string Request(string type, string requestId, string tool, string parameters, string clientRequestId = null)
         {
-            return "\"type\":\"" + type + "\",\"request_id\":\"" + requestId + "\",\"tool_name\":\"" + tool + "\",\"params\":" + parameters + ",\"timeout_ms\":1";
+            var client = clientRequestId == null ? "" : ",\"client_request_id\":\"" + clientRequestId + "\"";
+            return "\"type\":\"" + type + "\",\"request_id\":\"" + requestId + "\",\"tool_name\":\"" + tool + "\",\"params\":" + parameters
+                + ",\"timeout_ms\":1" + client;
+        }
+
+        /// <summary>The capability of a server that deduplicates these tools.</summary>
+        public PluginFixture Deduplicate(params string[] tools)
+        {
+            var rows = Array.ConvertAll(tools, tool => "{\"name\":\"" + tool + "\",\"deduplicated\":true}");
+            Receive("\"type\":\"capability\",\"tools\":[{\"name\":\"ping\"}," + string.Join(",", rows) + "]");
+            return this;
+        }
+
+        public void Ticks(int count)
+        {
+            for (var tick = 0; tick < count; tick++) Plugin.Tick();
         }
 
         public void Log(string type, string message)
@@ -137,15 +153,9 @@ namespace UnityMcp.Tests
             if (Cleared != null) Cleared();
         }
 
-        public void Compile(params ConsoleEntry[] messages)
-        {
-            if (Started != null) Started();
-            if (AssemblyFinished != null) AssemblyFinished("Game", messages);
-        }
-
         public bool IsListenedTo
         {
-            get { return Added != null || Cleared != null || Started != null || AssemblyFinished != null; }
+            get { return Added != null || Cleared != null || Compiler.IsListenedTo; }
         }
 
         public string InstanceId { get { return "editor"; } }

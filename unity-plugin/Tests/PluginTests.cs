@@ -1,4 +1,5 @@
 using System;
+using System.Collections.Generic;
 using NUnit.Framework;
 
 namespace UnityMcp.Tests
@@ -21,10 +22,12 @@ namespace UnityMcp.Tests
         }
 
         [Test]
-        public void It_offers_the_five_tools()
+        public void It_offers_the_eleven_tools()
         {
-            Assert.AreEqual("[{\"name\":\"get_editor_state\"},{\"name\":\"get_job_status\"},{\"name\":\"cancel_job\"},{\"name\":\"read_console\"},"
-                + "{\"name\":\"run_tests\"}]", it.Open().Capability["tools"].ToString());
+            var names = new List<string>();
+            foreach (var tool in it.Open().Capability["tools"].Items) names.Add(tool.Text("name"));
+            Assert.AreEqual("get_editor_state get_job_status cancel_job read_console open_scene list_scenes list_assets get_selection ping "
+                + "script_recompile_trigger run_tests", string.Join(" ", names.ToArray()));
         }
 
         [Test]
@@ -51,10 +54,10 @@ namespace UnityMcp.Tests
         [Test]
         public void Compile_errors_are_in_the_console()
         {
-            it.Open().Compile(new ConsoleEntry { Type = "error", Message = "CS0103" });
+            it.Open().Compiler.Run(new ScriptMessage { Type = "error", Message = "CS0103" });
             it.Log("log", "x");
             it.Clear();
-            it.Compile(new ConsoleEntry { Type = "error", Message = "CS0104" });
+            it.Compiler.Run(new ScriptMessage { Type = "error", Message = "CS0104" });
             var entries = it.Execute("r1", "read_console", "{}")["result"]["entries"].Items;
             Assert.AreEqual(1, entries.Count);
             Assert.AreEqual("CS0104", entries[0].Text("message"));
@@ -62,7 +65,10 @@ namespace UnityMcp.Tests
 
         [TestCase("execute", "read_console", "{\"max_entries\":-1}", "ERR_INVALID_PARAMS")]
         [TestCase("submit_job", "run_tests", "{\"mode\":1,\"filter\":2}", "ERR_INVALID_PARAMS")]
-        [TestCase("execute", "open_scene", "{}", "ERR_UNKNOWN_COMMAND")]
+        [TestCase("execute", "open_scene", "{}", "ERR_INVALID_PARAMS")]
+        [TestCase("execute", "open_scene", "{\"path\":\"a\",\"additive\":1}", "ERR_INVALID_PARAMS")]
+        [TestCase("execute", "list_assets", "{\"max_entries\":0}", "ERR_INVALID_PARAMS")]
+        [TestCase("execute", "close_scene", "{}", "ERR_UNKNOWN_COMMAND")]
         [TestCase("execute", "run_tests", "{}", "ERR_UNKNOWN_COMMAND")]
         [TestCase("submit_job", "read_console", "{}", "ERR_UNKNOWN_COMMAND")]
         public void A_wrong_request_is_rejected_and_nothing_runs(string type, string tool, string parameters, string code)

@@ -128,6 +128,28 @@ namespace UnityMcp.Tests
             Assert.IsNull(it.Hello["running_request_id"]);
         }
 
+        [Test]
+        public void The_marks_of_a_server_end_with_its_session()
+        {
+            const string Request = "\"type\":\"execute\",\"tool_name\":\"t\",\"params\":{},\"timeout_ms\":1,\"client_request_id\":\"c\",\"request_id\":";
+            it.Receive("\"type\":\"capability\",\"tools\":[{\"name\":\"t\",\"deduplicated\":true},{\"name\":\"u\",\"deduplicated\":7},7]").Receive(Request + "\"r1\"");
+            Assert.IsTrue(it.Session.TakeRequest().IsDeduplicated);
+            it.AnswerTo("r1");
+            Reopen();
+            it.Receive(Request + "\"r2\"");
+            Assert.IsFalse(it.Session.TakeRequest().IsDeduplicated);
+        }
+
+        [Test]
+        public void The_hello_names_the_book_and_the_last_compile()
+        {
+            it.Do(Input.Book("b2")).Do(Input.Compiled(new LastCompile { Errors = 2, EndedAt = it.Now }));
+            Assert.AreEqual(2, it.LastSent["last_compile"].Integer("errors", 0));
+            Reopen();
+            Assert.AreEqual("b2", it.Hello.Text("request_book"));
+            Assert.AreEqual("{\"outcome\":\"failed\",\"errors\":2,\"warnings\":0,\"ended_ms_ago\":10000}", it.Hello["last_compile"].ToString());
+        }
+
         void Reopen()
         {
             it.Closed(0);

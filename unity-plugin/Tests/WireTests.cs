@@ -50,7 +50,7 @@ namespace UnityMcp.Tests
             var fields = new HelloFields { PluginVersion = "1", EditorInstanceId = "e", PluginSessionId = "s", ConnectAttemptSeq = 3, ProjectPath = "/p" };
             Assert.AreEqual("{\"type\":\"hello\",\"protocol_version\":1,\"plugin_version\":\"1\",\"state\":\"compiling\","
                 + "\"editor_instance_id\":\"e\",\"plugin_session_id\":\"s\",\"connect_attempt_seq\":3,\"project_path\":\"/p\"}",
-                Wire.Hello(fields, EditorState.Compiling).ToString());
+                Wire.Hello(fields, EditorState.Compiling, 0).ToString());
         }
 
         [Test]

@@ -13,6 +13,8 @@ namespace UnityMcp.Host
         readonly Editor editor;
         readonly ConcurrentDictionary<string, string> store = new ConcurrentDictionary<string, string>();
 
+        string[] openScenes = { "Assets/Scenes/Meadow.unity" };
+
         public Bridge(Editor editor)
         {
             this.editor = editor;
@@ -75,6 +77,26 @@ namespace UnityMcp.Host
         public void Running(string requestId, string clientRequestId, string toolName)
         {
             editor.RunTool(requestId, clientRequestId, toolName);
+        }
+
+        /// <summary>The paths of the open scenes. The last one is active.</summary>
+        public string[] OpenScenes
+        {
+            get { return openScenes; }
+            set { openScenes = value; }
+        }
+
+        /// <summary>The active scene has unsaved changes.</summary>
+        public bool IsDirty { get; set; }
+
+        public bool HasCompileFailed
+        {
+            get { return editor.Scripts.HasFailed; }
+        }
+
+        public void WantCompile(bool isForced)
+        {
+            editor.WantCompile(isForced);
         }
 
         public bool IsTestRunActive

@@ -20,12 +20,12 @@ namespace UnityMcp.Host
         const long AwayTime = 1000;
         const long RestartTime = 5000;
         const long FreezeTime = 10000;
-        static readonly string[] WrongNames = { "targt", "speeed", "Heatlh" };
 
         public readonly Options Options;
         public readonly Display Display;
         public readonly Books Books = new Books();
         public TestPlayer Tests { get; private set; }
+        public Scripts Scripts { get; private set; }
         public string Project { get; private set; }
         public string InstanceId { get; private set; }
         /// <summary>Until when no socket can be opened.</summary>
@@ -41,7 +41,9 @@ namespace UnityMcp.Host
         Bridge bridge;
         volatile Activity activity = Activity.NotRunning;
         long activityUntil;
-        int compileErrors;
+        Json compileErrors;
+        /// <summary>The plugin has asked for a compile. It starts after the tick, as in Unity.</summary>
+        bool isCompileWanted;
         long playReload;
         /// <summary>Until when the main thread is stuck; 0 if it runs.</summary>
         long stuckUntil;
@@ -90,10 +92,7 @@ namespace UnityMcp.Host
                 if (domain.Inside != null && !IsStuck) Tick();
                 if (exitCode == null) wake.WaitOne(TimeToNext());
             }
-            if (domain.Inside == null) return exitCode.Value;
-            domain.Inside.Quit();
-            // Mono may crash at the end of the process while threads run in a child domain.
-            domain.Unload();
+            if (domain.Inside != null) domain.Inside.Quit();
             return exitCode.Value;
         }
 
@@ -102,6 +101,7 @@ namespace UnityMcp.Host
             var plugin = domain.Inside;
             plugin.Tick();
             Tests.Step(Now, activity == Activity.Ready, plugin);
+            if (isCompileWanted) BeginCompile(Options.CompileTime, null);
             if (playReload == 0) return;
             var time = playReload;
             playReload = 0;
@@ -173,6 +173,14 @@ namespace UnityMcp.Host
                     Log(word.Type, word.Text);
                     Tell("added to the console: " + word.Type);
                     break;
+                case "edit":
+                    Scripts.Edit(word.Count);
+                    Tell("the scripts have changed on disk" + (word.Count > 0 ? ", with " + word.Count + " errors" : ""));
+                    break;
+                case "dirty":
+                    bridge.IsDirty = true;
+                    Tell("the active scene has unsaved changes");
+                    break;
                 case "clear":
                     entries = 0;
                     domain.Pass(plugin => plugin.Clear());
@@ -201,15 +209,26 @@ namespace UnityMcp.Host
                 if (word.Name == "play") Tell("entering play mode");
                 BeginReload(word.Time ?? (Options.ReloadTime == 0 ? AwayTime : Options.ReloadTime));
             }
-            else
-            {
-                var time = word.Time ?? Options.CompileTime;
-                Tell("compiling for " + Word.Show(time));
-                compileErrors = word.Count;
-                activity = Activity.Compiling;
-                activityUntil = Now + time;
-                domain.Inside.StartCompile();
-            }
+            else BeginCompile(word.Time ?? Options.CompileTime, word.Name == "compile fails" ? word.Count : Scripts.Edited ?? 0);
+        }
+
+        /// <param name="errors">How many errors a word wants; null: as many as before, unless a script was edited.</param>
+        void BeginCompile(long time, int? errors)
+        {
+            isCompileWanted = false;
+            if (activity != Activity.Ready) return;
+            Tell("compiling for " + Word.Show(time));
+            compileErrors = Scripts.Compile(errors);
+            activity = Activity.Compiling;
+            activityUntil = Now + time;
+            domain.Inside.StartCompile();
+        }
+
+        /// <summary>From the plugin.</summary>
+        /// <param name="isForced">Even if nothing has changed.</param>
+        public void WantCompile(bool isForced)
+        {
+            isCompileWanted |= isForced || Scripts.HasChanged;
         }
 
         void Expire()
@@ -233,24 +252,16 @@ namespace UnityMcp.Host
 
         void FinishCompile()
         {
-            domain.Inside.FinishCompile(CompileErrors());
-            if (compileErrors == 0 && Options.ReloadTime > 0)
+            var count = compileErrors.Items.Count;
+            entries += count;
+            domain.Inside.FinishCompile(compileErrors.ToString());
+            if (count == 0 && Options.ReloadTime > 0)
             {
                 BeginReload(Options.ReloadTime);
                 return;
             }
-            if (compileErrors > 0) Tell("the compile failed with " + compileErrors + " errors");
+            if (count > 0) Tell("the compile failed with " + count + " errors");
             activity = Activity.Ready;
-        }
-
-        string[] CompileErrors()
-        {
-            var errors = new string[compileErrors];
-            for (var index = 0; index < compileErrors; index++)
-                errors[index] = "Assets/Scripts/Enemy.cs(" + (12 + 3 * index) + ",9): error CS0103: The name '"
-                    + WrongNames[index % WrongNames.Length] + "' does not exist in the current context";
-            entries += compileErrors;
-            return errors;
         }
 
         void BeginReload(long time)
@@ -276,6 +287,8 @@ namespace UnityMcp.Host
             bridge = new Bridge(this);
             Tests = new TestPlayer(Options.Suite);
             Tests.Ended += Tell;
+            Scripts = new Scripts(Project);
+            isCompileWanted = false;
             isKilled = false;
             interrupt.Reset();
             LoadDomain();

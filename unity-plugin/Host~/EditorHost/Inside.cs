@@ -24,7 +24,8 @@ namespace UnityMcp.Host
         public event Action<ConsoleEntry> Added;
         public event Action Cleared;
         public event Action Started;
-        public event Action<string, IList<ConsoleEntry>> AssemblyFinished;
+        public event Action<string, IList<ScriptMessage>> AssemblyFinished;
+        public event Action Finished;
 
         public ITestEvents Events { private get; set; }
 
@@ -46,6 +47,7 @@ namespace UnityMcp.Host
                 MainThread = this,
                 Console = this,
                 Compiler = this,
+                Project = new SampleProject(outside),
                 TestRunner = outside.HasTests ? this : null,
                 Observer = this,
                 Connector = connector,
@@ -115,11 +117,21 @@ namespace UnityMcp.Host
             if (Started != null) Started();
         }
 
-        public void FinishCompile(string[] errors)
+        /// <param name="errors">JSON, because the values of a domain stay in it.</param>
+        public void FinishCompile(string errors)
         {
-            var messages = new List<ConsoleEntry>();
-            foreach (var error in errors) messages.Add(new ConsoleEntry { Type = "error", Message = error });
+            var messages = new List<ScriptMessage>();
+            foreach (var error in JsonReader.Parse(errors).Items)
+                messages.Add(new ScriptMessage
+                {
+                    Type = "error",
+                    Message = error.Text("message"),
+                    File = error.Text("file"),
+                    Line = (int)error.Integer("line", 0),
+                    Column = (int)error.Integer("column", 0)
+                });
             if (AssemblyFinished != null) AssemblyFinished(CompilerAssembly, messages);
+            if (Finished != null) Finished();
         }
 
         public void TestStarted(string name)
@@ -181,6 +193,26 @@ namespace UnityMcp.Host
         EditorState IEditorFacts.State
         {
             get { return bridge.State; }
+        }
+
+        string ICompiler.Obstacle
+        {
+            get { return null; }
+        }
+
+        bool ICompiler.HasFailed
+        {
+            get { return bridge.HasCompileFailed; }
+        }
+
+        void ICompiler.Import()
+        {
+            bridge.WantCompile(false);
+        }
+
+        void ICompiler.Compile()
+        {
+            bridge.WantCompile(true);
         }
 
         bool? ITestRunner.IsActive

@@ -1,5 +1,6 @@
 using System;
 using System.IO;
+using System.Runtime.InteropServices;
 using System.Threading;
 using System.Threading.Tasks;
 
@@ -46,8 +47,27 @@ namespace UnityMcp.Host
             editor.ShowBooks();
             display.Flush();
             if (editor.Problem != null) Complain(editor.Problem);
+            EndProcess(exitCode);
             return exitCode;
         }
+
+        /// <summary>
+        /// Ends the process at once. The shutdown of Mono 6.8 aborts the threads of the child domain, and crashes in one of fifty cases.
+        /// </summary>
+        static void EndProcess(int exitCode)
+        {
+            try
+            {
+                ExitNow(exitCode);
+            }
+            catch (DllNotFoundException)
+            {
+                // Windows has no libc. Main returns instead.
+            }
+        }
+
+        [DllImport("libc", EntryPoint = "_exit")]
+        static extern void ExitNow(int exitCode);
 
         /// <summary>The Editor runs on when stdin ends.</summary>
         static void ReadWords(Editor editor, bool isJson)

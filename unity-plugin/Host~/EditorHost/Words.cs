@@ -26,6 +26,8 @@ namespace UnityMcp.Host
         {
             new[] { "compile", "[3s]", "compile scripts, then reload the domain" },
             new[] { "compile", "fails N [3s]", "compile scripts with N errors; the domain does not reload" },
+            new[] { "edit", "[fails N]", "change scripts on disk, for script_recompile_trigger; or with N errors" },
+            new[] { "dirty", "", "change the active scene without saving it" },
             new[] { "reload", "[2s]", "reload the domain; requests and jobs stay" },
             new[] { "play", "[2s]", "enter play mode: a domain reload without a compile" },
             new[] { "restart", "[5s]", "quit the Editor and start it again: everything is lost" },
@@ -52,6 +54,8 @@ namespace UnityMcp.Host
             {
                 case "compile":
                     return Compile(line);
+                case "edit":
+                    return new Word { Name = name, Count = line == "" ? 0 : Failing(ref line, name) };
                 case "reload":
                 case "play":
                 case "restart":
@@ -60,6 +64,7 @@ namespace UnityMcp.Host
                 case "goaway":
                 case "freeze":
                     return new Word { Name = name, Time = line == "" ? (long?)null : Duration(line) };
+                case "dirty":
                 case "dialog":
                 case "dismiss":
                 case "clear":
@@ -118,10 +123,18 @@ namespace UnityMcp.Host
         {
             if (!rest.StartsWith("fails", StringComparison.Ordinal))
                 return new Word { Name = "compile", Time = rest == "" ? (long?)null : Duration(rest) };
-            Split(ref rest);
-            var count = Number(Split(ref rest), "compile fails 2");
-            if (count == 0) throw new WordException("write the number of errors: compile fails 2");
+            var count = Failing(ref rest, "compile");
             return new Word { Name = "compile fails", Count = count, Time = rest == "" ? (long?)null : Duration(rest) };
+        }
+
+        /// <summary>Takes "fails 2" off the line.</summary>
+        static int Failing(ref string rest, string word)
+        {
+            var example = word + " fails 2";
+            var isFails = Split(ref rest) == "fails";
+            var count = isFails ? Number(Split(ref rest), example) : 0;
+            if (count == 0) throw new WordException("write the number of errors: " + example);
+            return count;
         }
 
         static Word Log(string rest)

@@ -34,6 +34,31 @@ namespace UnityEditor
     public static class AssetDatabase
     {
         public static bool IsAssetImportWorkerProcess() { throw new NotSupportedException(); }
+        public static void Refresh() { }
+        public static string[] FindAssets(string filter, string[] searchInFolders) { throw new NotSupportedException(); }
+        public static string GUIDToAssetPath(string guid) { throw new NotSupportedException(); }
+        public static string AssetPathToGUID(string path) { throw new NotSupportedException(); }
+        public static string GetAssetPath(UnityEngine.Object assetObject) { throw new NotSupportedException(); }
+        public static Type GetMainAssetTypeAtPath(string assetPath) { throw new NotSupportedException(); }
+        public static bool IsValidFolder(string path) { throw new NotSupportedException(); }
+    }
+
+    public class SceneAsset : UnityEngine.Object { }
+
+    public static class Selection
+    {
+        public static UnityEngine.Object[] objects { get; set; }
+    }
+
+    public class EditorBuildSettingsScene
+    {
+        public bool enabled { get; set; }
+        public string path { get; set; }
+    }
+
+    public static class EditorBuildSettings
+    {
+        public static EditorBuildSettingsScene[] scenes { get; set; }
     }
 
     public static class SessionState
@@ -113,8 +138,11 @@ namespace UnityEditor.Compilation
         }
     }
 
+    [Flags] public enum RequestScriptCompilationOptions { None = 0, CleanBuildCache = 1 }
+
     public static class CompilationPipeline
     {
+        public static void RequestScriptCompilation(RequestScriptCompilationOptions options = RequestScriptCompilationOptions.None) { }
         public static event Action<object> compilationStarted { add { } remove { } }
         public static event Action<object> compilationFinished { add { } remove { } }
         public static event Action<string, CompilerMessage[]> assemblyCompilationFinished { add { } remove { } }
@@ -125,8 +153,12 @@ namespace UnityEditor.SceneManagement
 {
     using UnityEngine.SceneManagement;
 
+    public enum OpenSceneMode { Single, Additive, AdditiveWithoutLoading }
+
     public static class EditorSceneManager
     {
+        public static Scene OpenScene(string scenePath, OpenSceneMode mode = OpenSceneMode.Single) { throw new NotSupportedException(); }
+        public static Scene GetActiveScene() { throw new NotSupportedException(); }
         public static int sceneCount { get { throw new NotSupportedException(); } }
         public static Scene GetSceneAt(int index) { throw new NotSupportedException(); }
     }

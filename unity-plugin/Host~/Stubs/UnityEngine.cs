@@ -12,6 +12,22 @@ namespace UnityEngine
         public string name { get; set; }
         public HideFlags hideFlags { get; set; }
         public static void DestroyImmediate(Object obj) { }
+        public static bool operator ==(Object one, Object other) { throw new NotSupportedException(); }
+        public static bool operator !=(Object one, Object other) { throw new NotSupportedException(); }
+        public override bool Equals(object other) { throw new NotSupportedException(); }
+        public override int GetHashCode() { throw new NotSupportedException(); }
+    }
+
+    public class Component : Object { }
+
+    public class Transform : Component
+    {
+        public Transform parent { get; set; }
+    }
+
+    public sealed class GameObject : Object
+    {
+        public Transform transform { get { throw new NotSupportedException(); } }
     }
 
     public class ScriptableObject : Object
@@ -55,6 +71,12 @@ namespace UnityEngine.SceneManagement
     public struct Scene
     {
         public string name { get { throw new NotSupportedException(); } }
+        public string path { get { throw new NotSupportedException(); } }
         public bool isDirty { get { throw new NotSupportedException(); } }
+        public bool isLoaded { get { throw new NotSupportedException(); } }
+        public static bool operator ==(Scene one, Scene other) { throw new NotSupportedException(); }
+        public static bool operator !=(Scene one, Scene other) { throw new NotSupportedException(); }
+        public override bool Equals(object other) { throw new NotSupportedException(); }
+        public override int GetHashCode() { throw new NotSupportedException(); }
     }
 }
