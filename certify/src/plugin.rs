@@ -7,7 +7,7 @@ mod requests;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use coordination::{TOOLS, Tool};
+use coordination::{Catalog, TOOLS};
 use protocol::{
     Capability, EditorState, ErrorBody, ErrorMessage, Ping, PluginHello, RequestId, ServerHello,
     ToUnity, UnityJobId, codec,
@@ -317,7 +317,7 @@ impl Plugin {
             max_message_bytes: Some(max_message_bytes as u64),
         };
         self.send_on(socket, &ToUnity::Hello(hello));
-        let tools = TOOLS.iter().map(Tool::metadata).collect();
+        let tools = TOOLS.iter().map(|tool| Catalog::V1_0.metadata(tool)).collect();
         self.send_on(socket, &ToUnity::Capability(Capability { tools }));
     }
 }
