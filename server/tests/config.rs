@@ -57,6 +57,7 @@ takeover_probe_ms = 500 (default)
 job_retention_max = 256 (default)
 allowed_origins = [] (default)
 require_token = false (default)
+catalog = 1.0 (default)
 log_level = info (default)
 log_format = text (default)
 "

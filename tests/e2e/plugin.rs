@@ -3,7 +3,7 @@
 use std::net::TcpStream;
 use std::time::Instant;
 
-use coordination::TOOLS;
+use coordination::Catalog;
 use harness::server::TIMEOUT;
 use serde_json::{Value, json};
 use tungstenite::protocol::frame::coding::CloseCode;
@@ -31,13 +31,18 @@ impl Plugin {
 
     /// Sends a hello with these fields and waits until the server accepts it.
     pub(crate) fn hello(port: u16, fields: Value) -> Self {
+        Self::hello_of(port, fields, Catalog::V1_0)
+    }
+
+    /// The same with a server that has this catalogue.
+    pub(crate) fn hello_of(port: u16, fields: Value, catalog: Catalog) -> Self {
         let mut plugin = Self::pending(port);
         let mut hello = json!({ "type": "hello", "plugin_version": env!("CARGO_PKG_VERSION") });
         hello.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
         plugin.say(hello);
         plugin.expect("hello");
         let capability = plugin.expect("capability");
-        assert_eq!(capability["tools"].as_array().unwrap().len(), TOOLS.len());
+        assert_eq!(capability["tools"].as_array().unwrap().len(), catalog.tools().count());
         plugin
     }
 

@@ -1,6 +1,6 @@
 //! The tools over both transports, in every revision of MCP.
 
-use coordination::TOOLS;
+use coordination::{Catalog, TOOLS};
 use harness::agent::{HttpAgent, StdioAgent, brief, initialize, message_of, modern, outcome};
 use harness::server::Server;
 use serde_json::{Value, json};
@@ -326,4 +326,47 @@ fn answers_go_to_the_agent_that_asked() {
     for (n, call) in over_http.into_iter().enumerate() {
         assert_eq!(outcome(&call.read().answer()), Ok(console(&format!("http {n}"))));
     }
+}
+
+/// Catalogue 1.1 has more tools, and still a bound.
+const TOOLS_1_1_BYTES_MAX: usize = 14_000;
+
+#[test]
+fn catalogue_1_1_has_eleven_tools_and_says_how_to_use_them() {
+    let mut server = Server::start(&["--stdio", "--catalog", "1.1"]);
+    let mut agent = StdioAgent::new(&mut server);
+    let list = agent.request("tools/list", json!({}));
+    let bytes = list.to_string().len();
+    assert!(bytes <= TOOLS_1_1_BYTES_MAX, "{bytes} bytes");
+    let names: Vec<&str> = list["result"]["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| tool["name"].as_str().unwrap())
+        .collect();
+    let expected: Vec<&str> = Catalog::V1_1.tools().map(|tool| tool.name).collect();
+    assert_eq!(names, expected);
+    insta::assert_json_snapshot!("tools_list_1_1", list["result"]["tools"]);
+    let discovered = agent.request("server/discover", modern(json!({})));
+    let instructions = discovered["result"]["instructions"].as_str().unwrap();
+    assert!(instructions.contains("script_recompile_trigger"), "{instructions}");
+}
+
+#[test]
+fn a_repeated_call_is_told_again_and_logged_as_such() {
+    let mut server = Server::start(&["--stdio", "--catalog", "1.1"]);
+    let mut agent = StdioAgent::new(&mut server);
+    let mut plugin = Plugin::hello_of(server.port(), json!({ "state": "ready" }), Catalog::V1_1);
+    let scene = json!({ "path": "Assets/A.unity", "client_request_id": "x" });
+    let call = agent.call("open_scene", scene.clone());
+    let execute = plugin.expect("execute");
+    let result = json!({ "path": "Assets/A.unity" });
+    plugin.say(json!({
+        "type": "result", "request_id": execute["request_id"], "status": "ok", "result": result,
+    }));
+    assert_eq!(agent.outcome(call).unwrap(), result);
+    let again = agent.run("open_scene", scene).unwrap();
+    assert_eq!(again, json!({ "path": "Assets/A.unity", "replayed": true }));
+    assert!(server.wait_for_line("replayed=true").contains("call succeeded"));
+    assert_eq!(plugin.executed.len(), 1);
 }

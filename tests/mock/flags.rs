@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::process::Command;
 use std::time::Instant;
 
-use coordination::{Route, TOOLS, Tool};
+use coordination::{Catalog, Route, Tool};
 use harness::agent::{StdioAgent, brief};
 use harness::server::{Scratch, Server};
 use serde_json::{Value, json};
@@ -17,7 +17,8 @@ fn the_mock_runs_every_tool_that_the_server_sends_to_unity() {
         Route::Execute { .. } | Route::SubmitJob { .. } => true,
         Route::EditorState | Route::JobStatus | Route::CancelJob => false,
     };
-    let sent = TOOLS.iter().filter(reaches_unity).map(|tool| (tool.name, tool.execution_mode()));
+    let sent =
+        Catalog::V1_1.tools().filter(reaches_unity).map(|tool| (tool.name, tool.execution_mode()));
     let answered = mock_unity::TOOLS.iter().map(|tool| (tool.name, tool.mode()));
     assert_eq!(sent.collect::<BTreeMap<_, _>>(), answered.collect::<BTreeMap<_, _>>());
 }

@@ -14,8 +14,8 @@ use crate::time::Timestamp;
 /// A moment as text (RFC 3339): the core has no clock.
 pub type Clock<'a> = &'a dyn Fn(Timestamp) -> String;
 
-pub fn answer(answer: Answer, clock: Clock<'_>) -> Json {
-    match answer {
+pub fn answer(given: Answer, clock: Clock<'_>) -> Json {
+    match given {
         Answer::EditorState(report) => editor_report(&report, clock),
         Answer::Unity(told) => told,
         Answer::JobAccepted { job, state, times } => json!({
@@ -27,7 +27,7 @@ pub fn answer(answer: Answer, clock: Clock<'_>) -> Json {
         Answer::Cancel { job, status } => {
             json!({ "status": cancel_answer(status), "job_id": job.to_string() })
         }
-        Answer::Replayed(replayed) => with(self::answer(*replayed, clock), "replayed", json!(true)),
+        Answer::Replayed(replayed) => with(answer(*replayed, clock), "replayed", json!(true)),
     }
 }
 

@@ -9,12 +9,14 @@ use crate::source::{paths, resolve, rust_files, tokens};
 /// What each module of the core may name of the others.
 const MAY_NAME: &[(&str, &[&str])] = &[
     ("cancel_manager", &["event", "ids", "limits"]),
-    ("editor_state_tracker", &["time"]),
+    ("deduplicator", &["event", "failure", "ids", "request_validator"]),
+    ("editor_state_tracker", &["event", "time"]),
     ("event", &["failure", "ids", "request_validator", "time"]),
     (
         "execution_coordinator",
         &[
             "cancel_manager",
+            "deduplicator",
             "editor_state_tracker",
             "event",
             "failure",
@@ -35,12 +37,12 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("heartbeat", &["time"]),
     ("ids", &[]),
     ("job_manager", &["event", "failure", "ids", "limits", "stores", "time", "tool_answers"]),
-    ("limits", &[]),
+    ("limits", &["tool_catalog"]),
     ("project", &[]),
     ("reconnect_controller", &["heartbeat", "ids", "limits", "project", "stores", "time"]),
     ("rendering", &["event", "failure", "time"]),
     ("request_scheduler", &["event", "ids", "limits", "request_validator", "stores", "time"]),
-    ("request_validator", &["failure", "shape", "tool_catalog"]),
+    ("request_validator", &["failure", "shape", "tool_answers", "tool_catalog"]),
     ("settings", &["limits"]),
     ("shape", &[]),
     ("stores", &["failure", "heartbeat", "ids", "request_validator", "time"]),

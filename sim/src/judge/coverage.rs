@@ -281,9 +281,8 @@ impl Coverage {
         let relayed = relayed.map(|what| {
             (Cow::Borrowed(what), self.seen(what), self.relayed / BETWEEN_SERVERS_EVERY)
         });
-        let repeats = IN_REPEATS.map(|what| {
-            (Cow::Borrowed(what), self.seen(what), self.repeated / IN_REPEATS_EVERY)
-        });
+        let repeats = IN_REPEATS
+            .map(|what| (Cow::Borrowed(what), self.seen(what), self.repeated / IN_REPEATS_EVERY));
         codes.chain(named).map(row).chain(relayed).chain(repeats).collect()
     }
 

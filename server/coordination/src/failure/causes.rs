@@ -6,7 +6,8 @@ use protocol::{ErrorBody, RequestId};
 
 use super::{Advice, ErrorCode, Failure, Guarantee, Recovery};
 use crate::ids::JobId;
-use crate::tool_answers::{self, UnwantedOutcome};
+use crate::tool_answers;
+use crate::tool_answers::UnwantedOutcome;
 use crate::tool_catalog::{Catalog, Tool};
 
 impl Failure {
