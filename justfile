@@ -32,6 +32,10 @@ demo *flags:
 security *flags:
     tests/security/run {{flags}}
 
+# The Unity plugin on Mono: compile, NUnit tests, and the same behaviours as with the mock
+plugin *flags:
+    tests/plugin/run {{flags}}
+
 # Do the tests notice small changes of the core?
 mutants *flags:
     tests/mutants/run {{flags}}

@@ -47,6 +47,9 @@ pub(crate) struct Demo {
     /// Keep server and mock running for your own agent, and show its calls
     #[arg(long)]
     pub(crate) stay: bool,
+    /// Run the real plugin instead of the mock; needs Mono
+    #[arg(long)]
+    pub(crate) plugin: bool,
     /// Port of the server [default: 8091 with --stay, else a free one]
     #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..))]
     pub(crate) port: Option<u16>,

@@ -1,6 +1,8 @@
-//! The demo: a tour with a real server, a mock Unity and a real MCP client.
+//! The demo: a tour with a real server, a Unity without Unity and a real MCP client.
 
+mod editor_host;
 mod server;
+mod unity;
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -8,22 +10,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use mock_unity::session::{self, Order, Passing};
-use mock_unity::{Books, Command, MockEditor, Settings};
 use protocol::{Json, printable};
 use rmcp_client::model::{CallToolRequestParams, JsonObject, ProgressNotificationParam};
 use rmcp_client::service::{NotificationContext, RunningService};
 use rmcp_client::{ClientHandler, RoleClient, ServiceExt};
 use serde_json::json;
 use tokio::process::Child;
-use tokio::sync::mpsc;
-use tokio::task::{JoinHandle, yield_now};
+use tokio::task::yield_now;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::cli::Demo;
 use crate::display::{Colour, Style, write_line};
-use crate::prompt;
 use server::Shown;
+use unity::Unity;
 
 /// The port that agents and plugins expect.
 const DEFAULT_PORT: u16 = 8091;
@@ -43,13 +42,12 @@ impl ClientHandler for Agent {
     }
 }
 
-/// Server, agent and mock Unity.
+/// Server, agent and Unity.
 struct Stage {
     port: u16,
     server: Child,
     agent: RunningService<RoleClient, Agent>,
-    orders: mpsc::Sender<Order>,
-    unity: JoinHandle<Books>,
+    unity: Unity,
     shown: Arc<Shown>,
 }
 
@@ -58,6 +56,7 @@ pub(crate) async fn run(demo: Demo) -> Result<(), String> {
         Some(program) => program,
         None => server::find().await?,
     };
+    let plugin = if demo.plugin { Some(editor_host::find().await?) } else { None };
     let port = demo.port.or(demo.stay.then_some(DEFAULT_PORT)).unwrap_or(0);
     // A server with --stdio would relay to the one that has the port.
     TcpListener::bind(("127.0.0.1", port)).map_err(|error| {
@@ -69,21 +68,30 @@ pub(crate) async fn run(demo: Demo) -> Result<(), String> {
     write_line(
         "Unity compiles and reloads: no call is lost, none runs twice, and the agent does not poll.",
     );
+    if plugin.is_some() {
+        write_line("The plugin is the real one. It runs on Mono, in a stand-in for the Editor.");
+    }
     let shown = Shown { whole_log: demo.server_log, calls: AtomicBool::new(false) };
-    let stage = Stage::set(&program, port, shown).await?;
+    let stage = Stage::set(&program, plugin.as_deref(), port, shown).await?;
     stage.story().await?;
     if demo.stay {
         stage.stay().await?;
     } else {
         stage.end().await?;
         write_line("\nTo keep it running and connect your own agent:");
-        write_line("  cargo run --release -p mock-unity -- demo --stay");
+        let flag = if plugin.is_some() { " --plugin" } else { "" };
+        write_line(&format!("  cargo run --release -p mock-unity -- demo{flag} --stay"));
     }
     Ok(())
 }
 
 impl Stage {
-    async fn set(program: &Path, port: u16, shown: Shown) -> Result<Self, String> {
+    async fn set(
+        program: &Path,
+        plugin: Option<&Path>,
+        port: u16,
+        shown: Shown,
+    ) -> Result<Self, String> {
         let mut server = server::start(program, port)?;
         let streams = server.stdout.take().zip(server.stdin.take());
         let streams = streams.ok_or("the server has no stdio")?;
@@ -94,9 +102,11 @@ impl Stage {
         let port = timeout(STEP_TIMEOUT, port).await.map_err(silent)??;
         let agent = timeout(STEP_TIMEOUT, Agent.serve(streams)).await.map_err(silent)?;
         let agent = agent.map_err(|error| format!("the server does not answer as MCP: {error}"))?;
-        let (orders, received) = mpsc::channel(16);
-        let unity = tokio::spawn(play_unity(port, received));
-        Ok(Self { port, server, agent, orders, unity, shown })
+        let unity = match plugin {
+            Some(host) => Unity::plugin(host, port)?,
+            None => Unity::mock(port),
+        };
+        Ok(Self { port, server, agent, unity, shown })
     }
 
     async fn story(&self) -> Result<(), String> {
@@ -118,7 +128,7 @@ impl Stage {
         }
 
         chapter("3. Unity compiles; the agent calls anyway, and the call waits");
-        self.order("compile 2s").await;
+        self.unity.order("compile 2s").await;
         let busy = |state: &Json| at(state, "/editor_state") != "ready";
         // On a slow machine the compile may be over before this sees it.
         self.wait_at_most(Duration::from_secs(1), "get_editor_state", json!({}), busy).await?;
@@ -141,7 +151,7 @@ impl Stage {
         let id = at(&job, "/job_id");
         detail(&format!("{id} is {}", at(&job, "/state")));
         sleep(Duration::from_millis(700)).await;
-        self.order("compile 1s").await;
+        self.unity.order("compile 1s").await;
         let arguments = json!({ "job_id": id, "wait_ms": 20_000 });
         let ended = self.wait_for("get_job_status", arguments, has_ended).await?;
         let count = |name: &str| at(&ended, &format!("/result/summary/{name}"));
@@ -228,13 +238,6 @@ impl Stage {
         Ok(answer)
     }
 
-    async fn order(&self, words: &str) {
-        if let Ok(command) = Command::parse(words) {
-            // If the mock has ended, the next call fails.
-            self.orders.send(Order::Do(command)).await.unwrap_or_default();
-        }
-    }
-
     /// Until Ctrl-C, or until a person types `quit`.
     async fn stay(self) -> Result<(), String> {
         let interrupt = tokio::spawn(tokio::signal::ctrl_c());
@@ -242,7 +245,7 @@ impl Stage {
         self.shown.calls.store(true, Ordering::Relaxed);
         let url = format!("http://127.0.0.1:{}/mcp", self.port);
         write_line(
-            "\nServer and mock Unity run until Ctrl-C. Connect your own agent; its calls are shown here:",
+            "\nServer and Unity run until Ctrl-C. Connect your own agent; its calls are shown here:",
         );
         write_line(&format!("  claude mcp add --transport http unity {url}"));
         write_line(&format!("  codex mcp add unity --url {url}"));
@@ -253,27 +256,20 @@ impl Stage {
         write_line(
             "Type what Unity shall do, for example \"compile 3s\"; \"help\" lists the commands.",
         );
-        prompt::start(self.orders.clone(), Style::text());
+        self.unity.read_commands();
         tokio::select! {
             // The demo ends even if the handler failed.
             _ = interrupt => {}
             // Unity's record is shown below.
-            () = self.orders.closed() => {}
+            () = self.unity.closed() => {}
         }
         self.end().await
     }
 
-    /// Shows what Unity has seen, then ends server and mock.
+    /// Shows what Unity has seen, then ends the server.
     async fn end(mut self) -> Result<(), String> {
-        self.orders.send(Order::Quit).await.unwrap_or_default();
-        let books = self.unity.await.map_err(|error| error.to_string())?;
-        write_line(&format!(
-            "\nWhat Unity has seen: {} requests arrived, {} of them ran a tool, {} arrived twice, at most {} at a time.",
-            books.arrived.len(),
-            books.executed.len(),
-            books.sent_twice().len(),
-            books.unanswered_max
-        ));
+        let seen = self.unity.end().await?;
+        write_line(&format!("\nWhat Unity has seen: {seen}"));
         self.agent.cancel().await.map_err(|error| error.to_string())?;
         let ended = self.server.wait().await.map_err(|error| error.to_string())?;
         if !ended.success() {
@@ -281,23 +277,6 @@ impl Stage {
         }
         Ok(())
     }
-}
-
-async fn play_unity(port: u16, orders: mpsc::Receiver<Order>) -> Books {
-    let settings =
-        Settings { reload_time: Some(Duration::from_millis(1_500)), ..Settings::default() };
-    let mut unity = MockEditor::new(settings);
-    let tap = |_: Duration, passing: Passing<'_>| match passing {
-        Passing::Tell(line) => unity_says(line),
-        Passing::Connected => unity_says("connected"),
-        Passing::Gone(_) => unity_says("disconnected"),
-        Passing::ToServer(_)
-        | Passing::FromServer(_)
-        | Passing::Binary(_)
-        | Passing::DialFailed(_) => {}
-    };
-    session::run(&mut unity, port, || crate::dial(port), orders, tap).await;
-    unity.books().clone()
 }
 
 /// The value at a JSON pointer, as text in one line.

@@ -94,3 +94,14 @@ fn a_demo_shows_the_log_of_the_server_on_request() {
     assert!(demo.end().success(), "{story}");
     assert!(story.contains("server  INFO unity connected session=1"), "{story}");
 }
+
+#[test]
+fn a_demo_with_the_plugin_but_without_mono_says_what_is_missing() {
+    let flags = ["demo", "--plugin", "--server", program().to_str().unwrap()];
+    let mut demo = Mock::run_with(&flags, |command| {
+        command.env("EDITOR_HOST", "/nowhere/EditorHost.exe").env("PATH", "/nowhere");
+    });
+    assert_eq!(demo.end().code(), Some(1));
+    let complaint = demo.complaint();
+    assert!(complaint.contains("Mono is not installed"), "{complaint}");
+}

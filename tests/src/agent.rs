@@ -2,7 +2,7 @@
 //! answers have no CORS header.
 
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::process::ChildStdin;
 use std::sync::mpsc::Receiver;
@@ -196,7 +196,7 @@ pub struct OpenRequest(TcpStream);
 impl HttpAgent {
     /// Sends a request as it is. `head` is everything after the request line, without the final empty line.
     pub fn raw(&self, request_line: &str, head: &str, body: &str) -> HttpAnswer {
-        let mut stream = self.connect();
+        let mut stream = self.connect().unwrap();
         let length = body.len();
         write!(stream, "{request_line}\r\n{head}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}").unwrap();
         OpenRequest(stream).read()
@@ -210,14 +210,18 @@ impl HttpAgent {
         self.raw(&format!("GET {path} HTTP/1.1"), &self.host(), "")
     }
 
-    fn connect(&self) -> TcpStream {
-        let stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
-        stream
+    fn connect(&self) -> io::Result<TcpStream> {
+        let stream = TcpStream::connect(("127.0.0.1", self.port))?;
+        stream.set_read_timeout(Some(TIMEOUT))?;
+        Ok(stream)
     }
 
     /// Sends one JSON-RPC request without waiting for the answer.
     pub fn send(&self, version: &str, method: &str, params: &Value) -> OpenRequest {
+        self.try_send(version, method, params).unwrap()
+    }
+
+    fn try_send(&self, version: &str, method: &str, params: &Value) -> io::Result<OpenRequest> {
         let body =
             json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }).to_string();
         let mut head = format!(
@@ -230,14 +234,13 @@ impl HttpAgent {
                 head += &format!("\r\nmcp-name: {name}");
             }
         }
-        let mut stream = self.connect();
+        let mut stream = self.connect()?;
         write!(
             stream,
             "POST /mcp HTTP/1.1\r\n{head}\r\ncontent-length: {}\r\n\r\n{body}",
             body.len()
-        )
-        .unwrap();
-        OpenRequest(stream)
+        )?;
+        Ok(OpenRequest(stream))
     }
 
     pub fn call(&self, tool: &str, arguments: &Value) -> OpenRequest {
@@ -251,6 +254,16 @@ impl HttpAgent {
     pub fn run(&self, tool: &str, arguments: &Value) -> Outcome {
         outcome(&self.call(tool, arguments).read().answer())
     }
+
+    /// The same for a server that may end at any moment.
+    ///
+    /// # Errors
+    /// There is no server, or it ended before the whole answer was there.
+    pub fn try_run(&self, tool: &str, arguments: &Value) -> io::Result<Outcome> {
+        let params = json!({ "name": tool, "arguments": arguments });
+        let answer = self.try_send("2025-11-25", "tools/call", &params)?.try_read()?;
+        Ok(outcome(&answer.answer()))
+    }
 }
 
 impl OpenRequest {
@@ -259,17 +272,26 @@ impl OpenRequest {
         assert_eq!(self.0.peek(&mut [0]).unwrap(), 1);
     }
 
-    pub fn read(mut self) -> HttpAnswer {
+    pub fn read(self) -> HttpAnswer {
+        self.try_read().unwrap()
+    }
+
+    fn try_read(mut self) -> io::Result<HttpAnswer> {
         let mut bytes = Vec::new();
-        self.0.read_to_end(&mut bytes).unwrap();
+        self.0.read_to_end(&mut bytes)?;
         let text = String::from_utf8(bytes).unwrap();
-        let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("{text:?}"));
+        let cut_off = || io::Error::new(io::ErrorKind::UnexpectedEof, text.clone());
+        let (head, body) = text.split_once("\r\n\r\n").ok_or_else(cut_off)?;
         let head = head.to_ascii_lowercase();
+        let length = head.split("content-length: ").nth(1).and_then(|rest| rest.lines().next());
+        if length.is_some_and(|length| length.parse() != Ok(body.len())) {
+            return Err(cut_off());
+        }
         assert!(!head.contains("access-control"), "{head}");
         let status = head.split(' ').nth(1).unwrap().parse().unwrap();
         let chunked = head.contains("transfer-encoding: chunked");
         let body = if chunked { join_chunks(body) } else { body.to_owned() };
-        HttpAnswer { status, head, body }
+        Ok(HttpAnswer { status, head, body })
     }
 }
 

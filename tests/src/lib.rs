@@ -1,4 +1,4 @@
-//! What the tests with real processes share: a running server and the agents that call it.
+//! What the tests with real processes share: a running server, the agents that call it and the Editors that it calls.
 
 #![expect(
     clippy::unwrap_used,
@@ -8,4 +8,8 @@
 )]
 
 pub mod agent;
+pub mod editor;
+pub mod editor_host;
+pub mod json_schema;
 pub mod server;
+pub mod wire_check;

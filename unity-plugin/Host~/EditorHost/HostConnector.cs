@@ -63,10 +63,14 @@ namespace UnityMcp.Host
             this.bridge = bridge;
         }
 
-        public async Task Send(string text)
+        public Task Send(string text)
         {
-            await Write(() => real.Send(text)).ConfigureAwait(false);
-            bridge.Show("to_server", text);
+            return Write(() =>
+            {
+                // Shown first: otherwise the answer of the server could be shown before it.
+                bridge.Show("to_server", text);
+                return real.Send(text);
+            });
         }
 
         public Task Close(int code)
