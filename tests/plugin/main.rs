@@ -12,6 +12,7 @@
 )]
 
 mod books;
+mod catalogue;
 mod console;
 mod demo;
 mod handshake;
@@ -63,6 +64,9 @@ const SCENARIOS: &[(&str, Scenario)] = named![Scenario;
     jobs::a_running_job_is_cancelled_and_the_next_run_works,
     jobs::a_job_that_has_ended_cannot_be_cancelled,
     jobs::tests_are_chosen_by_mode_and_filter,
+    catalogue::each_tool_of_catalogue_1_1_answers,
+    catalogue::a_compile_over_a_reload_and_one_that_fails_are_told,
+    catalogue::a_repeated_id_runs_once_over_a_reload_and_a_killed_server,
 ];
 
 /// What only the real plugin does.
@@ -70,12 +74,14 @@ const OF_THE_PLUGIN: &[(&str, fn())] = named![fn();
     reload::a_request_that_has_not_started_is_answered_after_the_reload,
     reload::a_play_mode_run_survives_its_own_domain_reload,
     demo::the_demo_runs_with_the_plugin_and_shows_its_books,
+    catalogue::an_agent_edits_compiles_reads_errors_fixes_and_tests,
 ];
 
 /// These need the machine for themselves.
 const ALONE: &[(&str, fn())] = named![fn();
     load::twenty_five_reloads_under_load_lose_nothing_and_double_nothing,
     load::reloads_and_killed_servers_run_nothing_twice_and_promise_nothing_false,
+    catalogue::the_plugin_passes_the_conformance_command,
     latency::a_woken_plugin_answers_within_four_times_the_time_of_the_mock,
 ];
 

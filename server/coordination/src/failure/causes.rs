@@ -77,7 +77,7 @@ impl Failure {
     /// Catalogue 1.1: Unity would test old code.
     pub(crate) fn last_compile_failed(errors: u64) -> Self {
         let what = format!(
-            "The scripts do not compile ({errors} errors), so Unity would test old code, and the call did not run"
+            "The scripts do not compile (errors: {errors}), so Unity would test old code, and the call did not run"
         );
         let advice = own(
             "read the errors with script_recompile_trigger or read_console, fix them and compile, then call again",

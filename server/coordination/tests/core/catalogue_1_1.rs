@@ -485,7 +485,7 @@ fn tests_do_not_run_old_code() {
         show messages
         0 ready 1 {"last_compile":{"outcome":"failed","errors":2,"warnings":0,"ended_ms_ago":500}}
         1 call 1 run_tests
-        -> 1 call 1 ERR_EDITOR_NOT_READY not_executed final inspect_then_retry "The scripts do not compile (2 errors), so Unity would test old code, and the call did not run; read the errors with script_recompile_trigger or read_console, fix them and compile, then call again."
+        -> 1 call 1 ERR_EDITOR_NOT_READY not_executed final inspect_then_retry "The scripts do not compile (errors: 2), so Unity would test old code, and the call did not run; read the errors with script_recompile_trigger or read_console, fix them and compile, then call again."
         2 call 2 get_editor_state
         -> 2 call 2 ok server=Ready editor=Some(Ready) connected=true seq=Some(0) waiting=None queue=0 running=None plugin=Some("1.0.0") Some(CompileReport { outcome: Failed, errors: 2, ended_ago: 502ms })
         3 call 3 read_console
