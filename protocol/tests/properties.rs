@@ -84,8 +84,8 @@ fn job_status() -> impl Strategy<Value = JobStatus> {
     )
 }
 
-fn from_unity() -> impl Strategy<Value = FromUnity> {
-    let hello = (
+fn hello() -> impl Strategy<Value = PluginHello> {
+    (
         any::<String>(),
         editor_state(),
         of(any::<String>().prop_map(EditorInstanceId)),
@@ -120,7 +120,10 @@ fn from_unity() -> impl Strategy<Value = FromUnity> {
                     last_compile,
                 }
             },
-        );
+        )
+}
+
+fn from_unity() -> impl Strategy<Value = FromUnity> {
     let outcome = prop_oneof![
         object().prop_map(ExecuteOutcome::Ok),
         error_body().prop_map(ExecuteOutcome::Error)
@@ -131,7 +134,7 @@ fn from_unity() -> impl Strategy<Value = FromUnity> {
         Just(CancelStatus::Rejected)
     ];
     prop_oneof![
-        hello.prop_map(FromUnity::Hello),
+        hello().prop_map(FromUnity::Hello),
         vec(any::<String>().prop_map(|name| OfferedTool { name }), 0..4)
             .prop_map(|tools| FromUnity::Capability(OfferedTools { tools })),
         (editor_state(), any::<u64>(), of(last_compile())).prop_map(
