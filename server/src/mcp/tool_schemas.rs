@@ -48,7 +48,7 @@ fn input(catalog: Catalog, tool: &Tool) -> Json {
     });
     properties.insert("timeout_ms".to_owned(), timeout);
     let about = if catalog.deduplicates(tool) {
-        "unique name of this run, such as a UUID; a call that repeats it gets the same answer and runs nothing"
+        "unique name of this run (UUID); a call that repeats it runs nothing and gets the same answer"
     } else {
         "name of the call in logs"
     };

@@ -93,7 +93,7 @@ pub(super) static TOOLS: &[Tool] = &[
     Tool {
         name: "script_recompile_trigger",
         summary: "Imports what changed on disk, compiles the scripts and returns the compile errors, as a job.",
-        about: "Make Unity import changed files and compile the scripts, then reload if needed. Use it after you edited scripts, with wait_ms 45000, before run_tests. Returns the finished job with outcome (up_to_date, compiled or failed) and the compile errors, or {job_id, state} if it takes longer: then call get_job_status. state failed means that the scripts do not compile. It cannot be cancelled. Safe to repeat.",
+        about: "Make Unity import changed files and compile the scripts, then reload if needed. Use it after you edited scripts, with wait_ms 45000, before run_tests. Returns the finished job with outcome (up_to_date, compiled or failed) and the errors, or {job_id, state} if it takes longer: then call get_job_status. state failed means that the scripts do not compile. It cannot be cancelled. Safe to repeat.",
         kind: Kind::WriteHeavy,
         route: Route::SubmitJob(UnityAnswer {
             given: COMPILE,
@@ -109,7 +109,7 @@ pub(super) static TOOLS: &[Tool] = &[
     Tool {
         name: "open_scene",
         summary: "Opens a scene. It never saves or discards unsaved changes.",
-        about: "Open a scene in the Editor. Fails if an open scene has unsaved changes: ask the user to save or discard them. Give each new call its own client_request_id (such as a UUID). To find out how a call with an unknown outcome ended, repeat it with the same one: it never runs twice.",
+        about: "Open a scene in the Editor. Fails if an open scene has unsaved changes: ask the user to save or discard them. To find out how a call with an unknown outcome ended, repeat it with the same client_request_id: it never runs twice.",
         kind: Kind::Write,
         route: Route::Execute(UnityAnswer {
             given: OPENED,
@@ -162,7 +162,7 @@ pub(super) static TOOLS: &[Tool] = &[
         parameters: &[
             argument(
                 "query",
-                "what to find, as in the search field of Unity's Project window: part of a name, t:Scene, l:Label",
+                "what to find, as in the Project window of Unity: part of a name, t:Scene, l:Label",
                 LINE,
                 Need::Optional,
             ),
