@@ -28,7 +28,7 @@ namespace UnityMcp
             this.clock = clock;
         }
 
-        /// <param name="askedAt">A compile that ends after this time counts, whoever started it.</param>
+        /// <param name="askedAt">A compile that ends after this time counts, even if something else started it.</param>
         public string Submit(string requestId, long askedAt)
         {
             var plan = Json.Object().With("asked_at", askedAt);

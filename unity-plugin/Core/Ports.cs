@@ -113,7 +113,7 @@ namespace UnityMcp
         void RunFailed(string message);
     }
 
-    /// <summary>Is told about every tool just before it runs, on the main thread.</summary>
+    /// <summary>Called just before a tool runs, on the main thread.</summary>
     public interface ICallObserver
     {
         void Running(string requestId, string clientRequestId, string toolName);

@@ -350,7 +350,7 @@ impl JobManager {
         self.jobs.get(id).is_some_and(|job| !job.is_known && !waits(job))
     }
 
-    /// A caller that started it is told its id.
+    /// A caller that started it gets its id.
     pub(crate) fn set_known(&mut self, id: JobId) {
         self.jobs.update(id, |job| job.is_known = true);
     }
