@@ -160,6 +160,10 @@ pub struct EditorReport {
     pub last_compile: Option<Option<CompileReport>>,
     /// Jobs that have not ended, then the last ones that ended, newest first.
     pub jobs: Vec<JobSummary>,
+    /// How long server, Editor and waiting reason have been as they are. Shown by `/healthz` alone, as is the next.
+    pub unchanged_for: Duration,
+    /// How the last session ended, and how long ago.
+    pub last_disconnect: Option<(SessionEnd, Duration)>,
 }
 
 /// One line about a job.
@@ -225,6 +229,15 @@ impl Reason {
             Self::Unresponsive => "unresponsive",
         }
     }
+}
+
+/// What changes with every call, without a copy of the rest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Load {
+    /// `queue_length` of the report.
+    pub queue_length: usize,
+    /// The tool of the round trip in the lane.
+    pub running: Option<&'static str>,
 }
 
 /// The round trip in the lane.

@@ -18,7 +18,9 @@ use protocol::{EditorState, RequestId, ToUnity};
 use crate::cancel_manager::CancelManager;
 use crate::deduplicator::Deduplicator;
 use crate::editor_state_tracker::EditorStateTracker;
-use crate::event::{CloseCode, EditorReport, Effect, Event, Note, Outcome, Reason, ServerState};
+use crate::event::{
+    CloseCode, EditorReport, Effect, Event, Load, Note, Outcome, Reason, ServerState, SessionEnd,
+};
 use crate::failure::Failure;
 use crate::ids::{Boot, CallId, ConnectionId, IdSource, RequestNames};
 use crate::job_manager::JobManager;
@@ -49,6 +51,8 @@ pub struct ExecutionCoordinator {
     refused: Option<Refused>,
     /// The states that were noted last.
     noted: (ServerState, Option<EditorState>, Option<Reason>),
+    noted_at: Timestamp,
+    last_disconnect: Option<(SessionEnd, Timestamp)>,
     /// What this call of `handle` has decided so far.
     effects: Vec<Effect>,
 }
@@ -106,6 +110,8 @@ impl ExecutionCoordinator {
             projects: ProjectRules::default(),
             refused: None,
             noted: (ServerState::Booting, None, Some(Reason::Disconnected)),
+            noted_at: Timestamp::default(),
+            last_disconnect: None,
             effects: Vec::new(),
             limits,
         }
@@ -128,7 +134,7 @@ impl ExecutionCoordinator {
             if let Event::CallReceived { call, .. } = &event { Some(*call) } else { None };
         self.react(now, event);
         self.dispatch(now); // Whatever happened, work may now be possible.
-        self.note_state();
+        self.note_state(now);
         received.inspect(|call| self.note_wait(*call));
         self.assert_invariants();
         std::mem::take(&mut self.effects)
@@ -162,10 +168,11 @@ impl ExecutionCoordinator {
         }
     }
 
-    fn note_state(&mut self) {
+    fn note_state(&mut self, now: Timestamp) {
         let state = (self.server_state(), self.editor.state(), self.reason());
         if self.noted != state {
             self.noted = state;
+            self.noted_at = now;
             let (server, editor, waiting) = state;
             self.note(Note::StateChanged { server, editor, waiting });
         }
@@ -299,6 +306,13 @@ pub trait Core: Send + 'static {
     fn names(&self, _request_id: &RequestId) -> Option<&RequestNames> {
         None
     }
+    /// How a call that has not been answered is named on the wire and in the log.
+    fn request_id(&self, _call: CallId) -> Option<&RequestId> {
+        None
+    }
+    fn load(&self) -> Load {
+        Load::default()
+    }
 }
 
 impl Core for ExecutionCoordinator {
@@ -316,5 +330,14 @@ impl Core for ExecutionCoordinator {
 
     fn names(&self, request_id: &RequestId) -> Option<&RequestNames> {
         self.scheduler.names(request_id)
+    }
+
+    fn request_id(&self, call: CallId) -> Option<&RequestId> {
+        self.scheduler.call(call).map(|call| &call.request_id)
+    }
+
+    fn load(&self) -> Load {
+        let running = self.scheduler.trip().map(|(trip, _)| trip.tool_name);
+        Load { queue_length: self.scheduler.queue_length(), running }
     }
 }

@@ -40,8 +40,8 @@ mod tool_catalog;
 
 pub use event::{
     Answer, CallState, CancelAnswer, CancelView, CloseCode, ClosedBy, CompileReport, EditorReport,
-    Effect, Event, JobReport, JobSummary, Note, Outcome, ProgressReport, ProjectReport, Reason,
-    RefusedReport, Running, ServerState, SessionEnd,
+    Effect, Event, JobReport, JobSummary, Load, Note, Outcome, ProgressReport, ProjectReport,
+    Reason, RefusedReport, Running, ServerState, SessionEnd,
 };
 pub use execution_coordinator::{Core, ExecutionCoordinator};
 pub use failure::{ErrorCode, Failure, Guarantee, Recovery, Row};

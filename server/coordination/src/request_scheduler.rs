@@ -332,12 +332,17 @@ impl RequestScheduler {
         }
     }
 
+    /// The round trip in the lane, and whether its caller has been answered.
+    pub(crate) fn trip(&self) -> Option<(&Trip, bool)> {
+        match &self.lane {
+            Lane::Free => None,
+            Lane::Taken { trip, .. } => Some((trip, false)),
+            Lane::Kept { trip } => Some((trip, true)),
+        }
+    }
+
     pub(crate) fn running(&self, now: Timestamp) -> Option<Running> {
-        let (trip, overdue) = match &self.lane {
-            Lane::Free => return None,
-            Lane::Taken { trip, .. } => (trip, false),
-            Lane::Kept { trip } => (trip, true),
-        };
+        let (trip, overdue) = self.trip()?;
         Some(Running {
             request_id: trip.request_id.clone(),
             tool_name: trip.tool_name,

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use coordination::{
-    Answer, Deadline, EditorReport, Effect, ErrorCode, Event, ExecutionCoordinator, Failure,
-    Limits, Note, Timestamp, Why,
+    Answer, CallId, Deadline, EditorReport, Effect, ErrorCode, Event, ExecutionCoordinator,
+    Failure, Limits, Load, Note, Timestamp, Why,
 };
 use protocol::{
     EditorState, ExecuteOutcome, ExecuteResult, FromUnity, PluginHello, RequestId, ToUnity,
@@ -160,6 +160,14 @@ impl Core for FaultyCore {
 
     fn editor_report(&self, now: Timestamp) -> EditorReport {
         self.core.editor_report(now)
+    }
+
+    fn request_id(&self, call: CallId) -> Option<&RequestId> {
+        self.core.request_id(call)
+    }
+
+    fn load(&self) -> Load {
+        self.core.load()
     }
 }
 

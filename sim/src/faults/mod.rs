@@ -17,8 +17,10 @@ pub mod shell;
 mod told;
 
 use coordination::{
-    Boot, Core, Deadline, EditorReport, Effect, Event, ExecutionCoordinator, Limits, Timestamp,
+    Boot, CallId, Core, Deadline, EditorReport, Effect, Event, ExecutionCoordinator, Limits, Load,
+    Timestamp,
 };
+use protocol::RequestId;
 
 use crate::judge::checked_core::CheckedCore;
 use crate::levels::broken_adapters::BrokenAdapters;
@@ -137,5 +139,13 @@ impl Core for AnyCore {
 
     fn editor_report(&self, now: Timestamp) -> EditorReport {
         self.0.editor_report(now)
+    }
+
+    fn request_id(&self, call: CallId) -> Option<&RequestId> {
+        self.0.request_id(call)
+    }
+
+    fn load(&self) -> Load {
+        self.0.load()
     }
 }

@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use coordination::Core;
 use coordination::{
-    Boot, CallId, Catalog, Deadline, EditorReport, Effect, Event, Limits, Reason, Request,
+    Boot, CallId, Deadline, EditorReport, Effect, Event, Limits, Load, Reason, Request,
     ServerState, Timestamp, ValidCall, Why, rendering,
 };
-use protocol::EditorState;
+use protocol::{EditorState, Json, RequestId};
 
 use crate::judge::coverage::Coverage;
-use crate::judge::model::{Ask, Millis, Model};
+use crate::judge::model::{Ask, Asked, Millis, Model};
 use crate::levels::clock;
 use crate::record::log::Log;
 
@@ -61,8 +61,7 @@ impl<C: Core> CheckedCore<C> {
         log: Log,
         host: &str,
     ) -> Self {
-        // The model does not know catalogue 1.1.
-        let model = (limits.catalog == Catalog::V1_0).then(|| Model::new(limits, boot));
+        let model = Some(Model::new(limits, boot));
         Self { core, model, violations, log, host: host.to_owned(), state: None, met_at: None }
     }
 
@@ -132,8 +131,13 @@ impl<C: Core> CheckedCore<C> {
             Event::PortHeld { .. } => self.model = None,
             Event::CallReceived { call, request, .. } => {
                 let client = request.client_request_id().map(str::to_owned);
-                let timeout = request.timeout().as_millis() as Millis;
-                model.on_call(now, call.0, ask(request), client, timeout);
+                let asked = Asked {
+                    ask: ask(request),
+                    client,
+                    timeout: request.timeout().as_millis() as Millis,
+                    params: params(request),
+                };
+                model.on_call(now, call.0, asked);
             }
             Event::CallCancelled { call } => model.on_cancelled(now, call.0),
             Event::CallBroke { call } => model.on_broke(now, call.0),
@@ -203,6 +207,14 @@ impl<C: Core> Core for CheckedCore<C> {
     fn editor_report(&self, now: Timestamp) -> EditorReport {
         self.core.editor_report(now)
     }
+
+    fn request_id(&self, call: CallId) -> Option<&RequestId> {
+        self.core.request_id(call)
+    }
+
+    fn load(&self) -> Load {
+        self.core.load()
+    }
 }
 
 impl<C> Drop for CheckedCore<C> {
@@ -217,11 +229,21 @@ fn millis(now: Timestamp) -> Millis {
     now.since_start().as_millis() as Millis
 }
 
+/// What the tool gets.
+fn params(call: &ValidCall) -> Json {
+    match call.request() {
+        Request::Execute { params, .. } | Request::RunJob { params, .. } => params.clone(),
+        Request::EditorState | Request::JobStatus { .. } | Request::CancelJob { .. } => Json::Null,
+    }
+}
+
 fn ask(call: &ValidCall) -> Ask {
     match call.request() {
         Request::EditorState => Ask::State,
-        Request::Execute { .. } => Ask::Console,
-        Request::RunJob { wait, .. } => Ask::Tests { wait: wait.as_millis() as Millis },
+        Request::Execute { .. } => Ask::Execute { tool: call.tool().name },
+        Request::RunJob { wait, .. } => {
+            Ask::Job { tool: call.tool().name, wait: wait.as_millis() as Millis }
+        }
         Request::JobStatus { job_id, wait } => {
             Ask::Status { job: job_id.clone(), wait: wait.as_millis() as Millis }
         }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use coordination::{Catalog, ErrorCode};
+use coordination::ErrorCode;
 use mock_unity::{JsonStyle, PongSeq};
 
 use crate::record::calls::{CallRecord, CallRecordsSnapshot};
@@ -21,13 +21,13 @@ pub struct Coverage {
     faults: BTreeMap<String, (u64, u64)>,
     /// Runs with several servers.
     relayed: u64,
-    /// Runs with catalogue 1.0, which all judges see. The floors are for them.
+    /// Runs without a repeated `client_request_id`. The judges of the wires see them, and most floors are for them.
     judged: u64,
-    /// Runs with catalogue 1.1.
+    /// Runs with a repeated `client_request_id`.
     repeated: u64,
 }
 
-/// Seen in runs with catalogue 1.1.
+/// Seen in runs with a repeated `client_request_id`.
 const IN_REPEATS: [&str; 3] =
     ["a repeated call: ran once", "a repeated call: ran never", "an answer was replayed"];
 /// Each of them is seen once in so many of these runs.
@@ -212,11 +212,11 @@ impl Coverage {
         *self.counts.entry(Cow::Owned(format!("{group}{what}"))).or_default() += 1;
     }
 
-    /// One more run. `catalog` decides which judges see it.
-    pub(crate) fn count_run(&mut self, catalog: Catalog) {
-        match catalog {
-            Catalog::V1_0 => self.judged += 1,
-            Catalog::V1_1 => self.repeated += 1,
+    /// One more run. `has_repeats` decides which judges see it.
+    pub(crate) fn count_run(&mut self, has_repeats: bool) {
+        match has_repeats {
+            false => self.judged += 1,
+            true => self.repeated += 1,
         }
     }
 

@@ -122,6 +122,8 @@ struct PromiseChecker<'a> {
     turns: BTreeMap<Arc<str>, Turns>,
     /// The calls that started the jobs.
     jobs: BTreeMap<String, String>,
+    /// The tools of calls that start jobs.
+    job_tools: BTreeMap<String, String>,
     /// Jobs whose cancel was promised before the call that started them was answered.
     cancels_promised: BTreeMap<String, Duration>,
     told_jobs: Vec<ToldJob>,

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use coordination::Core;
-use coordination::{CallId, Deadline, EditorReport, Effect, Event, Timestamp, Why};
+use coordination::{CallId, Deadline, EditorReport, Effect, Event, Load, Timestamp, Why};
+use protocol::RequestId;
 
 use crate::levels::clock;
 
@@ -58,5 +59,13 @@ impl<C: Core> Core for BrokenAdapters<C> {
 
     fn editor_report(&self, now: Timestamp) -> EditorReport {
         self.core.editor_report(now)
+    }
+
+    fn request_id(&self, call: CallId) -> Option<&RequestId> {
+        self.core.request_id(call)
+    }
+
+    fn load(&self) -> Load {
+        self.core.load()
     }
 }

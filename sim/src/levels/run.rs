@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use coordination::Catalog;
 use protocol::printable;
 
 use crate::faults::Fault;
@@ -70,7 +69,7 @@ pub struct Run {
     pub simulated: Duration,
     pub coverage: Coverage,
     /// Types of frames that the trace does not show.
-    hidden: &'static [&'static str],
+    pub(crate) hidden: &'static [&'static str],
     lines: OnceCell<Vec<Line>>,
 }
 
@@ -142,13 +141,14 @@ fn run_with(level: Level, scenario: &Scenario, fault: Fault, log: Log) -> Run {
     failures.extend(violations);
     let calls = context.calls.snapshot();
     failures.extend(judge::expectations(scenario, &calls, &books));
-    // The other judges know a call by its `client_request_id`, which several calls may have in catalogue 1.1.
-    let (broken, mut coverage) = match scenario.limits.catalog {
-        Catalog::V1_0 => judge::promises(&records, &books, scenario),
-        Catalog::V1_1 => judge::repeats(scenario, &calls, &books),
+    // The judges of the wires know a call by its `client_request_id`.
+    let (broken, mut coverage) = if scenario.repeats_names() {
+        judge::repeats(scenario, &calls, &books)
+    } else {
+        judge::promises(&records, &books, scenario)
     };
     coverage.add(&seen);
-    coverage.count_run(scenario.limits.catalog);
+    coverage.count_run(scenario.repeats_names());
     failures.extend(broken);
     let failures = failures.iter().map(|failure| printable(failure, usize::MAX)).collect();
     coverage.count_faults(scenario, &calls, simulated);

@@ -206,6 +206,16 @@ impl Scenario {
         self.steps.iter().any(forges)
     }
 
+    /// Whether several calls have the same `client_request_id`.
+    pub(crate) fn repeats_names(&self) -> bool {
+        let name = |call: &Call| call.arguments.get("client_request_id").cloned();
+        let names: Vec<Json> = self.calls().filter_map(|(_, call)| name(call)).collect();
+        names
+            .iter()
+            .enumerate()
+            .any(|(index, name)| names.iter().take(index).any(|other| other == name))
+    }
+
     pub(crate) fn breaks(&self) -> Breaks {
         let breaks = self.steps.iter().filter_map(|step| {
             if let Action::Break { label } = &step.action {

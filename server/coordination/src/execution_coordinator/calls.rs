@@ -252,6 +252,8 @@ impl ExecutionCoordinator {
                 Catalog::V1_1 => Some(self.editor.last_compile(now)),
             },
             jobs: self.jobs.summaries(now, self.limits.ended_jobs_shown),
+            unchanged_for: now.since(self.noted_at),
+            last_disconnect: self.last_disconnect.map(|(why, at)| (why, now.since(at))),
         }
     }
 

@@ -75,7 +75,7 @@ impl ExecutionCoordinator {
     /// A `run_tests` whose Editor is ready becomes a job, without waiting for the lane.
     fn accept_job(&mut self, now: Timestamp, id: CallId) {
         let Some(call) = self.scheduler.call(id) else { return };
-        let (tool, wait_until) = (call.asked.tool, call.wait_until());
+        let (tool, wait_until, is_left) = (call.asked.tool, call.wait_until(), call.is_left);
         if !self.link.offers(tool.name) {
             return self.reply(id, Err(Failure::tool_not_in_plugin(tool)));
         }
@@ -98,7 +98,9 @@ impl ExecutionCoordinator {
             self.note(Note::JobIssued { names });
         }
         self.on_run_is_job(now, id, job);
-        if wait_until > now {
+        if is_left {
+            self.scheduler.remove(id); // Only those that repeat it wait for the job.
+        } else if wait_until > now {
             self.park(id, job, wait_until);
         } else {
             self.reply_about(id, job);

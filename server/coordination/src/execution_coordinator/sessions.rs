@@ -366,6 +366,7 @@ impl ExecutionCoordinator {
         why: SessionEnd,
     ) -> Option<(ConnectionId, Claim)> {
         self.note(Note::SessionEnded { on, why });
+        self.last_disconnect = Some((why, now));
         let contender = self.link.lose_session(now);
         self.editor.on_session_lost();
         self.drop_question(now);

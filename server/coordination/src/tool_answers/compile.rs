@@ -11,7 +11,8 @@ pub(crate) const ERRORS_MAX: usize = 50;
 
 pub(crate) fn tell(mut given: Json, _asked: &Json, _took: Duration) -> Json {
     let errors = take_list(&mut given, "errors");
-    let all = errors.len() as u64 + number(&given, "errors_left_out").unwrap_or_default();
+    let unlisted = number(&given, "errors_left_out").unwrap_or_default();
+    let all = unlisted.saturating_add(errors.len() as u64);
     let mut room = Room::new(ERRORS_MAX);
     let fitting = errors.iter().map_while(|error| room.take(|text_max| shown(error, text_max)));
     let listed: Vec<Json> = fitting.collect();

@@ -385,6 +385,9 @@ fn answer_text(answer: &Answer, with_messages: bool) -> String {
                 refused,
                 last_compile,
                 jobs,
+                // Only /healthz shows them.
+                unchanged_for: _,
+                last_disconnect: _,
             } = report.as_ref();
             let running = running.as_ref().map(|running| {
                 let overdue = if running.overdue { " overdue" } else { "" };

@@ -109,6 +109,8 @@ fn an_editor_report_shows_the_request_that_runs() {
             submitted: Timestamp::from_millis(40),
             age: Duration::from_millis(1_200),
         }],
+        unchanged_for: Duration::from_millis(500),
+        last_disconnect: None,
     };
     let shown = rendering::answer(Answer::EditorState(Box::new(report)), &clock);
     assert_eq!(

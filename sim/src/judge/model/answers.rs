@@ -5,7 +5,10 @@ use protocol::{
     CancelStatus, ErrorBody, ExecuteOutcome, JobState, JobStatus, RequestId, ToUnity, UnityJobId,
 };
 
-use super::{CallState, Expect, JobLife, Lane, Millis, Model, Owed, QueueEntry, Trip, Who};
+use super::runs::can_be_cancelled;
+use super::{
+    Call, CallState, Expect, Fault, JobLife, Lane, Millis, Model, Owed, QueueEntry, Trip, Who,
+};
 
 /// An answer to a request, in any type of message.
 pub(super) enum Answer {
@@ -24,6 +27,9 @@ impl Model {
 
     /// A submission ends without Unity's acceptance.
     pub(super) fn abandon(&mut self, job: usize, request: RequestId) {
+        if self.jobs.get(job).is_some_and(|job| !can_be_cancelled(job.tool)) {
+            return;
+        }
         if self.owed.contains(&Owed::Job(job)) {
             self.owed.retain(|owed| *owed != Owed::Job(job));
             self.owe(Owed::Submission(request.clone()));
@@ -37,7 +43,7 @@ impl Model {
         let ends = match answer {
             Answer::Cancel(CancelStatus::Cancelled) => Some((JobState::Cancelled, None)),
             Answer::Error(error) if error.code == "ERR_JOB_NOT_FOUND" => {
-                Some((JobState::Failed, Some(ErrorCode::JobNotFound)))
+                Some((JobState::Failed, Some(unknown(ErrorCode::JobNotFound))))
             }
             Answer::Cancel(CancelStatus::CancelRequested) => None,
             Answer::Cancel(CancelStatus::Rejected)
@@ -96,8 +102,9 @@ impl Model {
 
     fn execute_answered(&mut self, call: u64, answer: Answer) {
         match answer {
-            Answer::Result(ExecuteOutcome::Ok(result)) if result.get("entries").is_some() => {
-                self.expected.push((call, Expect::Console(result)));
+            Answer::Result(ExecuteOutcome::Ok(result)) if self.fits(call, &result) => {
+                let tool = self.calls.get(&call).map_or("", Call::tool);
+                self.answer(call, Expect::Result(tool, result));
             }
             Answer::Result(ExecuteOutcome::Error(_)) => {
                 self.fails(call, ErrorCode::UnityExecution, Guarantee::CompletedError);
@@ -122,7 +129,11 @@ impl Model {
                 let namesake = (0..self.jobs.len()).find(|job| self.unity_of(*job) == Some(&unity));
                 if let Some(job) = namesake {
                     self.coverage.mark("a name of a job was given again");
-                    self.ending.push((job, JobState::Failed, Some(ErrorCode::JobNotFound)));
+                    self.ending.push((
+                        job,
+                        JobState::Failed,
+                        Some(unknown(ErrorCode::JobNotFound)),
+                    ));
                 }
                 if let Some(job) = self.jobs.get_mut(index) {
                     let limit = sent + job.timeout;
@@ -130,14 +141,18 @@ impl Model {
                 }
             }
             Answer::Error(error) => {
-                let (code, _) = meaning(&error);
+                let fault = meaning(&error);
                 self.owed.retain(|owed| *owed != Owed::Job(index));
                 self.abandon(index, request.clone());
-                self.ending.push((index, JobState::Failed, Some(code)));
+                self.ending.push((index, JobState::Failed, Some(fault)));
             }
             Answer::Result(_) | Answer::Status(_) | Answer::Cancel(_) | Answer::Broken => {
                 self.abandon(index, request.clone());
-                self.ending.push((index, JobState::Failed, Some(ErrorCode::InvalidResponse)));
+                self.ending.push((
+                    index,
+                    JobState::Failed,
+                    Some(unknown(ErrorCode::InvalidResponse)),
+                ));
             }
         }
     }
@@ -152,23 +167,26 @@ impl Model {
         });
         let failed = match answer {
             Answer::Status(status) if Some(&status.job_id) == unity.as_ref() => {
-                let ran_nothing = ran_nothing(&status);
-                let error = status.error.map(|error| meaning(&error).0);
+                let is_unwanted = is_unwanted(&status);
+                let error = status.error.map(|error| meaning(&error));
                 if status.state.is_terminal() {
-                    let (state, error) = match ran_nothing {
-                        true => (JobState::Failed, Some(ErrorCode::UnityExecution)),
+                    let (state, error) = match is_unwanted {
+                        true => {
+                            let code = ErrorCode::UnityExecution;
+                            (JobState::Failed, Some((code, Guarantee::CompletedError)))
+                        }
                         false => (status.state, error),
                     };
                     self.ending.push((job, state, error));
                 } else if self.is_over_limit(job, asked) {
-                    let code = Some(ErrorCode::RequestTimeout);
+                    let code = Some(unknown(ErrorCode::RequestTimeout));
                     self.ending.push((job, JobState::Timeout, code));
                 }
                 None
             }
             Answer::Error(error) if error.code == "ERR_JOB_NOT_FOUND" => {
                 self.coverage.mark("Unity forgot a job");
-                self.ending.push((job, JobState::Failed, Some(ErrorCode::JobNotFound)));
+                self.ending.push((job, JobState::Failed, Some(unknown(ErrorCode::JobNotFound))));
                 None
             }
             Answer::Error(error) => Some(meaning(&error)),
@@ -330,15 +348,19 @@ fn meaning(error: &ErrorBody) -> (ErrorCode, Guarantee) {
     }
 }
 
-/// A run that ended by itself, without an error, and without a test that ran.
-fn ran_nothing(status: &JobStatus) -> bool {
+/// Nobody knows whether it ran.
+pub(super) fn unknown(code: ErrorCode) -> Fault {
+    (code, Guarantee::Unknown)
+}
+
+/// Work that ended by itself, without an error, and not as it should: no test ran, or the scripts do not compile.
+fn is_unwanted(status: &JobStatus) -> bool {
     let ended = matches!(status.state, JobState::Succeeded | JobState::Failed);
     let count = |name| {
         let result = status.result.as_ref()?;
         result.get("summary")?.get(name)?.as_u64()
     };
-    ended
-        && status.error.is_none()
-        && count("total").is_some()
-        && count("total") <= count("skipped")
+    let outcome = status.result.as_ref().and_then(|result| result.get("outcome"));
+    let ran_nothing = count("total").is_some() && count("total") <= count("skipped");
+    ended && status.error.is_none() && (ran_nothing || outcome == Some(&"failed".into()))
 }

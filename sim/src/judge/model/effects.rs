@@ -1,11 +1,13 @@
 //! Effects of the server, compared with what it may do now.
 
-use coordination::{ConnectionId, Effect, ErrorCode, Guarantee, JobId, Note, SessionEnd};
+use coordination::{Catalog, ConnectionId, Effect, ErrorCode, Guarantee, Note, SessionEnd};
 use protocol::{Cancel, JobState, RequestId, ToUnity};
 
+use super::answers::unknown;
+use super::runs::{TESTS, failed, not_executed};
 use super::{
-    Call, CallState, Checked, Editor, Expect, Hello, JobLife, Lane, Millis, Model, Owed,
-    QueueEntry, Trip, Who,
+    Call, CallState, Checked, Editor, Hello, JobLife, Lane, Millis, Model, Owed, QueueEntry, Trip,
+    Who,
 };
 
 impl Model {
@@ -91,6 +93,8 @@ impl Model {
         self.editor = Editor::Seen(hello.state, now);
         self.seq = seq;
         self.offered = tools;
+        self.book = hello.request_book.clone();
+        self.failed_compile = failed(hello.last_compile);
         self.heard = true;
         self.bad_frames = 0;
         self.rest_heartbeat(now);
@@ -142,7 +146,9 @@ impl Model {
             self.coverage.mark("a call was not moved to another project");
             match entry.who {
                 Who::Call(call) => self.fails(call, code, Guarantee::NotExecuted),
-                Who::Job(job) => self.ending.push((job, JobState::Failed, Some(code))),
+                Who::Job(job) => {
+                    self.ending.push((job, JobState::Failed, Some(not_executed(code))))
+                }
             }
         }
     }
@@ -154,7 +160,7 @@ impl Model {
             let life = self.jobs.get(job).map(|job| &job.state);
             if matches!(life, Some(JobLife::Running { .. })) {
                 self.coverage.mark("a job was lost with its Editor");
-                self.ending.push((job, JobState::Failed, Some(ErrorCode::JobNotFound)));
+                self.ending.push((job, JobState::Failed, Some(unknown(ErrorCode::JobNotFound))));
             }
         }
     }
@@ -264,7 +270,8 @@ impl Model {
         let Some(QueueEntry { who: Who::Call(id), .. }) = self.queue.pop_front() else {
             return Err(format!("{request} was sent out of order"));
         };
-        let offered = self.offers("read_console");
+        let offered = self.calls.get(&id).is_some_and(|call| self.offers(call.tool()));
+        let may_run = self.calls.get(&id).is_some_and(|call| self.may_run(call.run.as_deref()));
         let Some(call) = self.calls.get_mut(&id) else {
             return Err("sent after its answer".into());
         };
@@ -274,8 +281,14 @@ impl Model {
         if !offered {
             return Err("a tool was sent that the plugin does not offer".into());
         }
+        if !may_run {
+            return Err(
+                "what may have run was sent again without the book of the first time".into()
+            );
+        }
         call.state = CallState::InLane;
-        let timeout = call.timeout;
+        let (timeout, run) = (call.timeout, call.run.clone());
+        self.run_sent(run.as_deref());
         self.take_lane(request, Trip::Execute(id), now, timeout);
         Ok(())
     }
@@ -284,12 +297,21 @@ impl Model {
         let Some(QueueEntry { who: Who::Job(index), .. }) = self.queue.pop_front() else {
             return Err(format!("{request} was submitted out of order"));
         };
+        let may_run = self.jobs.get(index).is_some_and(|job| self.may_run(job.run.as_deref()));
+        let failed_compile = self.failed_compile;
         let Some(job) = self.jobs.get_mut(index) else { return Err("no such job".into()) };
         if job.client.as_deref() != client {
             return Err(format!("{client:?} was submitted before {:?}", job.client));
         }
+        if !may_run {
+            return Err("a job that may have run was sent again without its book".into());
+        }
+        if self.limits.catalog == Catalog::V1_1 && job.tool == TESTS && failed_compile.is_some() {
+            return Err("tests of old code were started".into());
+        }
         job.state = JobLife::Submitting;
-        let timeout = job.timeout.min(30_000);
+        let (timeout, run) = (job.timeout.min(30_000), job.run.clone());
+        self.run_sent(run.as_deref());
         self.take_lane(request, Trip::Submit(index), now, timeout);
         Ok(())
     }
@@ -315,81 +337,6 @@ impl Model {
         }
         self.take_lane(request, Trip::Status(job, asker), now, timeout);
         Ok(())
-    }
-
-    // Jobs.
-
-    fn check_job(&mut self, now: Millis, job: JobId, state: JobState) -> Checked {
-        let text = job.to_string();
-        let Some(index) = self.job_named(&text) else { return Err(format!("no {text}")) };
-        if self.job_state(index).is_terminal() {
-            return Err(format!("{text} changed after its end"));
-        }
-        let must = self.ending.iter().position(|(job, must, _)| *job == index && *must == state);
-        if let Some((_, state, code)) = must.map(|at| self.ending.remove(at)) {
-            self.end_job(index, state, code);
-            return Ok(());
-        }
-        let head = self.queue.front().map(|entry| entry.who);
-        match (state, &self.jobs.get(index).map(|job| job.state.clone())) {
-            (JobState::Running, Some(JobLife::Submitting)) => Ok(()),
-            (JobState::Queued, Some(JobLife::Queued)) => Ok(()),
-            (JobState::Timeout, Some(JobLife::Running { limit, .. })) if now >= *limit => {
-                self.end_job(index, state, Some(ErrorCode::RequestTimeout));
-                Ok(())
-            }
-            (JobState::Failed, Some(JobLife::Queued))
-                if !self.offers("run_tests") && head == Some(Who::Job(index)) =>
-            {
-                self.queue.pop_front();
-                self.end_job(index, state, Some(ErrorCode::UnknownCommand));
-                Ok(())
-            }
-            (_, life) => Err(format!("{text} became {state:?} out of {life:?}")),
-        }
-    }
-
-    fn end_job(&mut self, index: usize, state: JobState, code: Option<ErrorCode>) {
-        self.coverage.mark(match state {
-            JobState::Succeeded => "a job succeeded",
-            JobState::Failed => "a job failed",
-            JobState::Timeout => "a job timed out",
-            JobState::Cancelled => "a job was cancelled",
-            JobState::Queued | JobState::Running => "a job did not end",
-        });
-        let was_owed = self.owed.contains(&Owed::Job(index));
-        self.owed.retain(|owed| *owed != Owed::Job(index));
-        self.direct.take_if(|(_, job)| *job == Some(index));
-        if let Some(job) = self.jobs.get_mut(index) {
-            let unity = match &job.state {
-                JobLife::Running { unity, .. } if state == JobState::Timeout => Some(unity.clone()),
-                JobLife::Queued
-                | JobLife::Submitting
-                | JobLife::Running { .. }
-                | JobLife::Ended(..) => None,
-            };
-            // A job that times out is cancelled in Unity, unless a cancel is on its way.
-            let under_way = job.cancel_requested && !was_owed;
-            if code == Some(ErrorCode::RequestTimeout) && !under_way {
-                unity
-                    .map(Owed::Orphan)
-                    .into_iter()
-                    .for_each(|orphan| super::owe(&mut self.owed, orphan));
-            }
-            job.state = JobLife::Ended(state, code);
-        }
-        if let Lane::Busy { what: Trip::Status(asked, asker), .. } = &mut self.lane
-            && *asked == index
-            && let Some(call) = asker.take()
-        {
-            self.coverage.mark("a job ended while a call asked about it");
-            self.expected.push((call, Expect::Job(index)));
-        }
-        self.ended.push_back(index);
-        if self.ended.len() > self.limits.jobs_kept_max {
-            self.ended.pop_front();
-            self.coverage.mark("an ended job was forgotten");
-        }
     }
 }
 

@@ -1,189 +1,13 @@
-//! Events, and what must follow from them.
+//! Events of Unity's sockets, and what must follow from them.
 
-use coordination::{CancelAnswer, ClosedBy, ConnectionId, ErrorCode, Guarantee};
+use coordination::{ClosedBy, ConnectionId, ErrorCode, Guarantee};
 use protocol::{DecodeError, EditorState, FromUnity, JobState, PluginHello, Problem, RequestId};
 
-use super::answers::{Answer, is_held};
-use super::{
-    Ask, Call, CallState, Editor, Expect, Hello, Lane, Millis, Model, Owed, QueueEntry, Trip, Who,
-};
+use super::answers::{Answer, is_held, unknown};
+use super::runs::failed;
+use super::{Editor, Expect, Hello, Lane, Millis, Model, Trip};
 
 impl Model {
-    // Agents.
-
-    pub(crate) fn on_call(
-        &mut self,
-        now: Millis,
-        id: u64,
-        ask: Ask,
-        client: Option<String>,
-        timeout: Millis,
-    ) {
-        self.requests += 1;
-        self.arrivals += 1;
-        let (request, arrival) = (self.requests, self.arrivals);
-        let known = match &ask {
-            Ask::Status { job, .. } => self.job_named(job).map(|job| self.job_state(job)),
-            Ask::Console | Ask::Tests { .. } | Ask::Cancel { .. } | Ask::State => None,
-        };
-        let state = CallState::Waiting;
-        let call = Call {
-            ask: ask.clone(),
-            client,
-            request,
-            arrival,
-            arrived: now,
-            timeout,
-            known,
-            state,
-        };
-        self.calls.insert(id, call);
-        if self.stopped && ask != Ask::State {
-            return self.fails(id, ErrorCode::EditorNotReady, Guarantee::NotExecuted);
-        }
-        match ask {
-            Ask::State => {}
-            Ask::Console | Ask::Tests { .. } => {
-                let no_job = matches!(ask, Ask::Tests { .. })
-                    && self.active_jobs() >= self.limits.jobs_active_max;
-                if self.queue.len() >= self.limits.queue_max || no_job {
-                    return self.fails(id, ErrorCode::QueueFull, Guarantee::NotExecuted);
-                }
-                self.queue.push_back(QueueEntry { arrival, arrived: now, who: Who::Call(id) });
-            }
-            Ask::Status { .. } => self.control.push_back(id),
-            Ask::Cancel { job } => self.on_cancel_job(id, &job),
-        }
-        self.update_gate(now);
-    }
-
-    /// Answered at once, whatever the state is.
-    fn on_cancel_job(&mut self, id: u64, name: &str) {
-        if name.starts_with("req-") {
-            return self.fails(id, ErrorCode::CancelNotSupported, Guarantee::NotExecuted);
-        }
-        let Some(job) = self.job_named(name) else {
-            return self.fails(id, ErrorCode::JobNotFound, Guarantee::NotExecuted);
-        };
-        let answer = match self.job_state(job) {
-            JobState::Queued => {
-                self.withdraw(job);
-                CancelAnswer::Cancelled
-            }
-            JobState::Running => {
-                self.owe_cancel(job);
-                CancelAnswer::CancelRequested
-            }
-            JobState::Succeeded | JobState::Failed | JobState::Timeout | JobState::Cancelled => {
-                CancelAnswer::Rejected
-            }
-        };
-        self.expected.push((id, Expect::Cancel(job, answer)));
-    }
-
-    /// A queued job ends without being sent.
-    fn withdraw(&mut self, job: usize) {
-        self.queue.retain(|entry| entry.who != Who::Job(job));
-        self.ending.push((job, JobState::Cancelled, None));
-    }
-
-    pub(crate) fn on_cancelled(&mut self, now: Millis, id: u64) {
-        let Some(call) = self.calls.remove(&id) else { return };
-        self.leave(id, &call);
-        self.update_gate(now);
-    }
-
-    /// The agent has cancelled, or its adapter broke.
-    fn leave(&mut self, id: u64, call: &Call) {
-        self.queue.retain(|entry| entry.who != Who::Call(id));
-        self.control.retain(|other| *other != id);
-        match call.state {
-            CallState::Waiting => self.coverage.mark("a queued call was cancelled"),
-            CallState::InLane => self.leave_lane(id),
-            CallState::Parked { job, .. } => {
-                self.coverage.mark("a call that waits for its job was cancelled");
-                if let Some(job) = self.jobs.get_mut(job) {
-                    job.waiter = None;
-                }
-                match self.job_state(job) {
-                    JobState::Queued => self.withdraw(job),
-                    JobState::Running => self.owe_cancel(job),
-                    JobState::Succeeded
-                    | JobState::Failed
-                    | JobState::Timeout
-                    | JobState::Cancelled => {}
-                }
-            }
-        }
-    }
-
-    fn leave_lane(&mut self, id: u64) {
-        self.coverage.mark("a running call was cancelled");
-        match &mut self.lane {
-            Lane::Busy { what: Trip::Execute(call), request, on, sent, timeout } if *call == id => {
-                let (request, on, sent, timeout) = (request.clone(), *on, *sent, *timeout);
-                self.lane = Lane::Kept { request, on, sent, timeout };
-            }
-            Lane::Busy { what: Trip::Status(_, asker), .. } if *asker == Some(id) => *asker = None,
-            Lane::Busy { .. } | Lane::Free | Lane::Kept { .. } => {}
-        }
-    }
-
-    pub(super) fn owe_cancel(&mut self, index: usize) {
-        if let Some(job) = self.jobs.get_mut(index)
-            && !job.cancel_requested
-        {
-            job.cancel_requested = true;
-            self.owe(Owed::Job(index));
-        }
-    }
-
-    pub(crate) fn on_broke(&mut self, now: Millis, id: u64) {
-        let Some(call) = self.calls.get(&id).cloned() else { return };
-        let sent = match call.state {
-            CallState::Waiting => false,
-            CallState::InLane => true,
-            CallState::Parked { job, .. } => self.job_state(job) != JobState::Queued,
-        };
-        self.coverage.mark(if sent {
-            "an adapter broke after its call was sent"
-        } else {
-            "an adapter broke before its call was sent"
-        });
-        self.leave(id, &call);
-        // The model does not follow a waiting status call; it has sent nothing.
-        if sent {
-            self.fails(id, ErrorCode::InvalidResponse, Guarantee::Unknown);
-        } else {
-            self.fails(id, ErrorCode::UnityExecution, Guarantee::NotExecuted);
-        }
-        self.update_gate(now);
-    }
-
-    pub(crate) fn on_stop(&mut self, now: Millis) {
-        self.stopped = true;
-        let ids: Vec<u64> = self.calls.keys().copied().collect();
-        for id in ids {
-            let Some(state) = self.calls.get(&id).map(|call| call.state) else { continue };
-            let sent = match state {
-                CallState::Waiting => false,
-                CallState::InLane => true,
-                CallState::Parked { job, .. } => self.job_state(job) != JobState::Queued,
-            };
-            if sent {
-                self.fails(id, ErrorCode::UnityDisconnected, Guarantee::Unknown);
-            } else {
-                self.fails(id, ErrorCode::EditorNotReady, Guarantee::NotExecuted);
-            }
-        }
-        self.lane = Lane::Free;
-        self.queue.clear();
-        self.control.clear();
-        self.lose(now);
-    }
-
-    // Unity.
-
     pub(crate) fn on_closed(&mut self, now: Millis, on: ConnectionId, by: ClosedBy) {
         self.hellos.remove(&on.0);
         if self.session == Some(on) {
@@ -208,11 +32,19 @@ impl Model {
             }
             Lane::Busy { what: Trip::Submit(job), request, .. } => {
                 self.abandon(job, request);
-                self.ending.push((job, JobState::Failed, Some(ErrorCode::InvalidResponse)));
+                self.ending.push((
+                    job,
+                    JobState::Failed,
+                    Some(unknown(ErrorCode::InvalidResponse)),
+                ));
             }
             Lane::Busy { what: Trip::Status(job, asker), .. } => {
                 if !self.job_state(job).is_terminal() {
-                    self.ending.push((job, JobState::Failed, Some(ErrorCode::InvalidResponse)));
+                    self.ending.push((
+                        job,
+                        JobState::Failed,
+                        Some(unknown(ErrorCode::InvalidResponse)),
+                    ));
                 }
                 self.expected.extend(asker.map(|call| (call, Expect::Job(job))));
             }
@@ -227,6 +59,7 @@ impl Model {
         self.hellos.remove(&on.0);
         self.ping_at = None;
         self.offered = None;
+        self.book = None;
         self.lost_at = Some(now);
         (self.holds_call, self.holds_jobs) = (true, true);
         if let Some((_, Some(job))) = self.direct.take() {
@@ -313,6 +146,7 @@ impl Model {
                 Ok(FromUnity::EditorStatus(status)) if status.seq > waiting.seq => {
                     waiting.seq = status.seq;
                     waiting.hello.state = status.state;
+                    waiting.hello.last_compile = status.last_compile.or(waiting.hello.last_compile);
                 }
                 Ok(FromUnity::Capability(offered)) => {
                     let names = offered.tools.iter().map(|tool| tool.name.clone());
@@ -352,7 +186,12 @@ impl Model {
             Ok(FromUnity::Capability(offered)) => {
                 self.offered = Some(offered.tools.into_iter().map(|tool| tool.name).collect());
             }
-            Ok(FromUnity::EditorStatus(status)) => self.on_status(now, status.state, status.seq),
+            Ok(FromUnity::EditorStatus(status)) => {
+                if status.seq > self.seq && status.last_compile.is_some() {
+                    self.failed_compile = failed(status.last_compile);
+                }
+                self.on_status(now, status.state, status.seq);
+            }
             Ok(FromUnity::Pong(pong)) => match (pong.editor_state, pong.seq) {
                 (Some(state), Some(seq)) => self.on_status(now, state, seq),
                 (Some(state), None) => self.observe(now, state),

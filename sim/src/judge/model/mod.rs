@@ -2,10 +2,13 @@
 //! every answer, and shares no code with the core. It stores no deadlines: it computes them when they are needed.
 
 mod answers;
+mod calls;
 mod effects;
 mod events;
+mod jobs;
 mod replies;
 mod rules;
+mod runs;
 mod settle;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -14,6 +17,7 @@ use coordination::{Boot, CancelAnswer, ConnectionId, ErrorCode, Guarantee, Limit
 use protocol::{EditorState, FromUnity, JobState, Json, PluginHello, RequestId, UnityJobId};
 
 use crate::judge::coverage::Coverage;
+use runs::Run;
 
 /// Milliseconds since the start of the server.
 pub(crate) type Millis = u64;
@@ -69,10 +73,16 @@ pub(crate) struct Model {
     /// The lane was last taken by a cancel.
     cancel_was_last: bool,
     abandoned: Vec<RequestId>,
+    /// Calls by `client_request_id`, the oldest first (catalogue 1.1).
+    runs: Vec<Run>,
+    /// The book that the plugin of the session named.
+    book: Option<String>,
+    /// Errors of the last compile, if it failed.
+    failed_compile: Option<u64>,
     /// Answers that must come in this step.
     expected: Vec<(u64, Expect)>,
     /// Ends of jobs that must come in this step.
-    ending: Vec<(usize, JobState, Option<ErrorCode>)>,
+    ending: Vec<(usize, JobState, Option<Fault>)>,
     requests: u64,
     arrivals: u64,
     stopped: bool,
@@ -127,16 +137,31 @@ enum Who {
 /// What an agent asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Ask {
-    Console,
-    Tests { wait: Millis },
+    Execute { tool: &'static str },
+    Job { tool: &'static str, wait: Millis },
     Status { job: String, wait: Millis },
     Cancel { job: String },
     State,
 }
 
+/// A call, as it arrives.
+pub(crate) struct Asked {
+    pub(crate) ask: Ask,
+    pub(crate) client: Option<String>,
+    pub(crate) timeout: Millis,
+    /// What the tool gets.
+    pub(crate) params: Json,
+}
+
 #[derive(Clone, Debug)]
 struct Call {
     ask: Ask,
+    /// Its `client_request_id`, if that names a run that must happen only once.
+    run: Option<String>,
+    /// It repeats an earlier call.
+    is_repeat: bool,
+    /// Its agent has left; it goes on for the calls that repeat it.
+    is_left: bool,
     client: Option<String>,
     request: u64,
     arrival: u64,
@@ -151,23 +176,29 @@ struct Call {
 enum CallState {
     Waiting,
     InLane,
-    /// A `run_tests` that waits for its job.
+    /// It started a job, or repeats a call that did, and waits for its end.
     Parked {
         job: usize,
         until: Millis,
     },
+    /// It waits for the answer to this call, which it repeats.
+    Following(u64),
 }
 
 #[derive(Clone, Debug)]
 struct Job {
+    tool: &'static str,
+    /// Number of the request of its submission.
+    request: u64,
+    run: Option<String>,
     client: Option<String>,
     arrival: u64,
     arrived: Millis,
     timeout: Millis,
     state: JobLife,
     cancel_requested: bool,
-    /// The call that waits for its end.
-    waiter: Option<u64>,
+    /// An agent that started it has its id.
+    is_known: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -175,8 +206,11 @@ enum JobLife {
     Queued,
     Submitting,
     Running { unity: UnityJobId, limit: Millis, last_question: Option<Millis> },
-    Ended(JobState, Option<ErrorCode>),
+    Ended(JobState, Option<Fault>),
 }
+
+/// How a job failed.
+type Fault = (ErrorCode, Guarantee);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Owed {
@@ -189,9 +223,13 @@ enum Owed {
 #[derive(Clone, Debug, PartialEq)]
 enum Expect {
     Fails(ErrorCode, Guarantee),
-    /// Unity's result, unchanged.
-    Console(Json),
+    /// Unity's result of this tool.
+    Result(&'static str, Json),
     Accepted(usize),
+    /// What a call that started this job is told now.
+    Told(usize),
+    /// The answer to an earlier call.
+    Replayed(Box<Self>),
     Job(usize),
     Cancel(usize, CancelAnswer),
 }
@@ -232,6 +270,9 @@ impl Model {
             direct: None,
             cancel_was_last: false,
             abandoned: Vec::new(),
+            runs: Vec::new(),
+            book: None,
+            failed_compile: None,
             expected: Vec::new(),
             ending: Vec::new(),
             requests: 0,

@@ -3,6 +3,8 @@
 use coordination::{ErrorCode, Guarantee, Reason};
 use protocol::{EditorState, JobState};
 
+use super::answers::unknown;
+use super::runs::not_executed;
 use super::{
     Ask, Call, CallState, Editor, Expect, Job, JobLife, Lane, Millis, Model, Owed, Trip, Who,
 };
@@ -119,7 +121,7 @@ impl Model {
         });
         let parks = self.calls.values().filter_map(|call| match call.state {
             CallState::Parked { until, .. } => Some(until),
-            CallState::Waiting | CallState::InLane => None,
+            CallState::Waiting | CallState::InLane | CallState::Following(_) => None,
         });
         [
             self.wait_over_at().map(|(at, _)| at),
@@ -181,7 +183,9 @@ impl Model {
         });
         match self.queue.pop_front().map(|entry| entry.who) {
             Some(Who::Call(call)) => self.fails(call, code, Guarantee::NotExecuted),
-            Some(Who::Job(job)) => self.ending.push((job, JobState::Failed, Some(code))),
+            Some(Who::Job(job)) => {
+                self.ending.push((job, JobState::Failed, Some(not_executed(code))))
+            }
             None => {}
         }
     }
@@ -200,7 +204,7 @@ impl Model {
                 self.coverage.mark("a submission timed out");
                 self.abandon(job, request);
                 let state = if timeout < 30_000 { JobState::Timeout } else { JobState::Failed };
-                self.ending.push((job, state, Some(ErrorCode::RequestTimeout)));
+                self.ending.push((job, state, Some(unknown(ErrorCode::RequestTimeout))));
             }
             Trip::Status(_, asker) => {
                 self.coverage.mark("a question timed out");
@@ -229,7 +233,8 @@ impl Model {
                     self.owe(Owed::Orphan(unity.clone()));
                 }
                 self.coverage.mark("a job was kept for the grace and lost");
-                self.ending.push((job, JobState::Failed, Some(ErrorCode::ReconnectTimeout)));
+                let fault = unknown(ErrorCode::ReconnectTimeout);
+                self.ending.push((job, JobState::Failed, Some(fault)));
             }
         }
     }
@@ -242,7 +247,7 @@ impl Model {
             }
             Lane::Busy { what: Trip::Submit(job), request, .. } => {
                 self.abandon(job, request);
-                self.ending.push((job, JobState::Failed, Some(code)));
+                self.ending.push((job, JobState::Failed, Some(unknown(code))));
             }
             Lane::Busy { what: Trip::Status(..) | Trip::Cancel(_), .. }
             | Lane::Free
@@ -251,7 +256,7 @@ impl Model {
     }
 
     pub(super) fn fails(&mut self, call: u64, code: ErrorCode, guarantee: Guarantee) {
-        self.expected.push((call, Expect::Fails(code, guarantee)));
+        self.answer(call, Expect::Fails(code, guarantee));
     }
 
     /// Opens or closes the gate; when it opens, waiting runs become jobs in their order.
@@ -278,55 +283,58 @@ impl Model {
             let Some(Who::Call(id)) = self.queue.get(index).map(|entry| entry.who) else {
                 continue;
             };
-            let Some(Call { ask: Ask::Tests { wait }, arrived, .. }) = self.calls.get(&id).cloned()
+            let Some(Call { ask: Ask::Job { tool, wait }, arrived, run, .. }) =
+                self.calls.get(&id).cloned()
             else {
                 continue;
             };
-            if !self.offers("run_tests") {
+            if !self.offers(tool) {
                 self.fails(id, ErrorCode::UnknownCommand, Guarantee::NotExecuted);
             } else if self.active_jobs() >= self.limits.jobs_active_max {
                 self.fails(id, ErrorCode::QueueFull, Guarantee::NotExecuted);
+            } else if self.tests_old_code(tool) || !self.may_run(run.as_deref()) {
+                self.fails(id, ErrorCode::EditorNotReady, Guarantee::NotExecuted);
             } else {
-                let job = self.issue_job(id);
+                let job = self.issue_job(id, tool);
+                self.run_is_job(now, id, job);
                 if let Some(entry) = self.queue.get_mut(index) {
                     entry.who = Who::Job(job);
                 }
                 if arrived + wait > now {
                     self.park(id, job, arrived + wait);
                 } else {
-                    self.expected.push((id, Expect::Accepted(job)));
+                    self.answer(id, Expect::Accepted(job));
                 }
             }
         }
         let failed = |id: u64| {
-            let fails =
-                |(call, expect): &(u64, Expect)| *call == id && matches!(expect, Expect::Fails(..));
-            self.expected.iter().any(fails)
+            let is_answered = |(call, _): &(u64, Expect)| *call == id;
+            self.expected.iter().any(is_answered) || !self.calls.contains_key(&id)
         };
         self.queue.retain(|entry| !matches!(entry.who, Who::Call(id) if failed(id)));
     }
 
-    fn issue_job(&mut self, id: u64) -> usize {
+    fn issue_job(&mut self, id: u64, tool: &'static str) -> usize {
         if let Some(call) = self.calls.get(&id) {
             self.jobs.push(Job {
+                tool,
+                request: call.request,
+                run: call.run.clone(),
                 client: call.client.clone(),
                 arrival: call.arrival,
                 arrived: call.arrived,
                 timeout: call.timeout,
                 state: JobLife::Queued,
                 cancel_requested: false,
-                waiter: None,
+                is_known: false,
             });
         }
         self.jobs.len() - 1
     }
 
-    fn park(&mut self, id: u64, job: usize, until: Millis) {
+    pub(super) fn park(&mut self, id: u64, job: usize, until: Millis) {
         if let Some(call) = self.calls.get_mut(&id) {
             call.state = CallState::Parked { job, until };
-        }
-        if let Some(job) = self.jobs.get_mut(job) {
-            job.waiter = Some(id);
         }
     }
 }

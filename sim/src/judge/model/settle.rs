@@ -81,7 +81,8 @@ impl Model {
                     news || now >= call.arrived + wait
                 }
                 (Ask::State | Ask::Cancel { .. }, _) => true,
-                (Ask::Status { .. } | Ask::Console | Ask::Tests { .. }, _) => false,
+                (_, CallState::Following(first)) => !self.calls.contains_key(&first),
+                (Ask::Status { .. } | Ask::Execute { .. } | Ask::Job { .. }, _) => false,
             };
             if late {
                 return Err(format!("call {id} ({:?}) should have been answered", call.ask));

@@ -28,11 +28,17 @@ pub(super) struct OpenRequest {
     pub(super) questions: usize,
 }
 
+const TESTS: &str = "run_tests";
+/// Unity cannot cancel it.
+const COMPILE: &str = "script_recompile_trigger";
+
 /// By the name of the tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Console,
-    Tests,
+    /// Another tool that Unity answers at once.
+    Execute,
+    Job,
     Status,
     Other,
 }
@@ -43,7 +49,7 @@ impl OpenRequest {
     }
 
     pub(super) fn is_for_unity(&self) -> bool {
-        matches!(self.kind, Kind::Console | Kind::Tests)
+        matches!(self.kind, Kind::Console | Kind::Execute | Kind::Job)
     }
 }
 
@@ -67,7 +73,10 @@ impl PromiseChecker<'_> {
                 let label = label_of(request);
                 let kind = match tool.as_str() {
                     "read_console" => Kind::Console,
-                    "run_tests" => Kind::Tests,
+                    TESTS | COMPILE => Kind::Job,
+                    "ping" | "list_scenes" | "list_assets" | "get_selection" | "open_scene" => {
+                        Kind::Execute
+                    }
                     "get_job_status" => Kind::Status,
                     _ => Kind::Other,
                 };
@@ -78,7 +87,10 @@ impl PromiseChecker<'_> {
                 let request =
                     OpenRequest { label: label_now, kind, at, tool, asked, watch, questions };
                 if request.is_for_unity() {
-                    self.arrived.entry(label).or_insert(at);
+                    self.arrived.entry(label.clone()).or_insert(at);
+                }
+                if request.kind == Kind::Job {
+                    self.job_tools.insert(label, request.tool.clone());
                 }
                 self.open.insert((wire.clone(), id.unwrap_or_default()), request);
             }
@@ -153,13 +165,15 @@ impl PromiseChecker<'_> {
         }
         match trace::outcome_of(answer) {
             Outcome::Ok(result) if request.kind == Kind::Console => {
+                self.coverage.count("told ", "completed");
                 self.check_console(&request, &label, &result)
             }
+            Outcome::Ok(_) if request.kind == Kind::Execute => self.check_ran(&label).map(|_| ()),
             Outcome::Ok(result) => {
                 self.check_wait(at, &request, &result)
                     .map_err(|problem| format!("{label}: {problem}"))?;
                 self.on_told_job(at, wire, &request, &result);
-                self.on_result(at, (request.kind == Kind::Tests).then_some(label), &result)
+                self.on_result(at, (request.kind == Kind::Job).then_some(label), &result)
             }
             Outcome::Failed { code, guarantee, error } => {
                 self.coverage.count("told ", code.rsplit(' ').next().unwrap_or_default());
@@ -202,19 +216,26 @@ impl PromiseChecker<'_> {
                 self.coverage.count(group, &value);
             }
         }
+        self.jobs.extend(starter.map(|label| (job.clone(), label)));
+        let label = self.jobs.get(&job).cloned();
+        let tool = label.as_ref().and_then(|label| self.job_tools.get(label)).cloned();
         for error in ["cancel_error", "error"].map(|name| result.get(name)).into_iter().flatten() {
             if !error.is_null() {
                 self.coverage.count("told ", &text(error, "code"));
-                recovery::check("run_tests", error, self.was_too_large)?;
+                let check = |tool: &str| recovery::check(tool, error, self.was_too_large);
+                match &tool {
+                    Some(tool) => check(tool)?,
+                    // The call that started the job has no answer yet.
+                    None => check(TESTS).or_else(|_| check(COMPILE))?,
+                }
             }
         }
-        self.jobs.extend(starter.map(|label| (job.clone(), label)));
-        if text(result, "status") == "cancel_requested" {
+        if text(result, "status") == "cancel_requested" && tool.as_deref() != Some(COMPILE) {
             self.cancels_promised.entry(job.clone()).or_insert(at);
         }
-        let label = self.jobs.get(&job).cloned();
         if let Some(label) = &label
             && let Some(promised) = self.cancels_promised.remove(&job)
+            && tool.as_deref() != Some(COMPILE)
         {
             self.turns.values_mut().for_each(|turns| turns.on_cancel_promised(promised, label));
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use mock_unity::Given;
 use protocol::{JobState, JobStatus, Json};
 
-use super::{PromiseChecker, text};
+use super::{Came, PromiseChecker, text};
 use crate::judge::promises::agents::{Kind, OpenRequest};
 use crate::record::log::Wire;
 
@@ -49,20 +49,23 @@ impl Report<'_> {
 }
 
 impl PromiseChecker<'_> {
+    /// A call with a result has run. Returns what Unity answered.
+    pub(super) fn check_ran(&self, label: &str) -> Result<&Came, String> {
+        if !self.ran.iter().any(|ran| ran == label) {
+            return Err(format!("{label} was answered, but never ran"));
+        }
+        let came = self.results.get(label);
+        came.ok_or_else(|| format!("{label} got what Unity did not answer for it"))
+    }
+
     /// The agent must get the console that Unity gave for this call.
     pub(super) fn check_console(
-        &mut self,
+        &self,
         request: &OpenRequest,
         label: &str,
         told: &Json,
     ) -> Result<(), String> {
-        self.coverage.count("told ", "completed");
-        if !self.ran.iter().any(|ran| ran == label) {
-            return Err(format!("{label} was answered, but never ran"));
-        }
-        let Some(came) = self.results.get(label) else {
-            return Err(format!("{label} got what Unity did not answer for it"));
-        };
+        let came = self.check_ran(label)?;
         // Without an entry in the books Unity was made to say it.
         let in_books = self.given.get(came.request.as_str());
         let given = match in_books {

@@ -248,6 +248,25 @@ fn unity_is_asked_about_a_job_in_time_and_gets_the_cancel_that_was_promised() {
 }
 
 #[test]
+fn no_job_is_asked_about_while_an_answer_that_came_with_the_end_of_its_session_may_be_lost() {
+    let asked_about = |answered: u64| {
+        let hello = json!({ "type": "hello", "state": "ready" });
+        let sent = json!({ "client_request_id": "call1", "timeout_ms": 4_000 });
+        let more = [
+            (30, "to unity", from_unity("execute", "r2", sent)),
+            (answered, "from unity", from_unity("result", "r2", json!({ "result": {} }))),
+            (60, "from unity", "the end".into()),
+            (100, "from unity#2", hello.clone()),
+            (100, "to unity#2", hello),
+            (1_400, "to unity#2", json!({ "type": "ping" })),
+        ];
+        timed(&after(job(), &more), Books::default())
+    };
+    assert!(!asked_about(60).contains("was not asked about"), "{}", asked_about(60));
+    assert!(asked_about(59).contains("was not asked about call1"), "{}", asked_about(59));
+}
+
+#[test]
 fn what_unity_gave_is_what_an_agent_gets() {
     let entries = json!([{ "type": "log", "message": "x" }]);
     let console = json!({ "entries": entries, "truncated": false });

@@ -29,6 +29,8 @@ pub(super) struct Turns {
     rules: Rules,
     session: Option<Session>,
     lost_at: Option<Duration>,
+    /// When Unity last answered a request to run something.
+    answered_at: Option<Duration>,
     /// Requests that Unity has, by their id.
     at_unity: BTreeMap<String, Sent>,
     /// What Unity ran when a frame over the limit ended its session: the next session may still run it.
@@ -74,7 +76,6 @@ struct Job {
     on: Wire,
     /// Unity's name for it, once Unity has accepted it.
     unity_id: Option<String>,
-    accepted_at: Option<Duration>,
     /// When Unity must be asked about it; `None` while it is asked, or if nobody has to ask.
     ask_by: Option<Duration>,
     /// The server need not ask any more.
@@ -189,9 +190,9 @@ impl Turns {
             self.session = None;
             self.lost_at = Some(now);
             self.at_unity.retain(|_, sent| sent.kind == Kind::Work);
-            // An acceptance that came together with the end may be too late: then Unity is busy with that job, and no
-            // other is asked about.
-            if self.jobs.values().any(|job| job.accepted_at == Some(now)) {
+            // An answer that came together with the end may be too late: then the server waits for it on the next
+            // session, and asks about no job before that.
+            if self.answered_at == Some(now) {
                 self.jobs.values_mut().for_each(|job| job.until = Duration::ZERO);
             }
             self.update(now);
@@ -253,7 +254,6 @@ impl Turns {
                     sent_at: now,
                     on: wire.clone(),
                     unity_id: None,
-                    accepted_at: None,
                     ask_by: None,
                     until: now + timeout,
                     cancel_owed: None,
@@ -318,6 +318,9 @@ impl Turns {
             return None;
         };
         let is_same = sent.number == session.wire.number;
+        if sent.kind == Kind::Work {
+            self.answered_at = Some(now);
+        }
         self.update(now);
         self.on_question_over(now, &sent);
         let is_unknown = || frame.pointer("/error/code").and_then(Json::as_str) == Some(NOT_FOUND);
@@ -354,7 +357,6 @@ impl Turns {
         let by = now + self.rules.poll_interval;
         let Some(job) = self.jobs.get_mut(submission) else { return };
         job.unity_id = Some(unity_id.to_owned());
-        job.accepted_at = Some(now);
         if now < job.until.min(job.sent_at + super::editors::SUBMISSION) {
             job.ask_by = Some(by);
         } else {

@@ -66,7 +66,7 @@ impl PromiseChecker<'_> {
     ) -> Result<(), String> {
         let asked = request.asked.get("wait_ms").and_then(Json::as_u64).unwrap_or_default();
         let wait = Duration::from_millis(asked);
-        if wait.is_zero() || !matches!(request.kind, Kind::Tests | Kind::Status) {
+        if wait.is_zero() || !matches!(request.kind, Kind::Job | Kind::Status) {
             return Ok(());
         }
         let is_early = at + SETTLES < request.at + wait;
@@ -77,7 +77,7 @@ impl PromiseChecker<'_> {
             self.coverage.count("a wait_ms ", how);
             return Ok(());
         }
-        if request.kind == Kind::Tests {
+        if request.kind == Kind::Job {
             return Err(format!("{job} is {state}, but wait_ms is not over"));
         }
         // The only change that is not the end: it was sent, or came back unsent.
@@ -99,7 +99,7 @@ impl PromiseChecker<'_> {
         request: &OpenRequest,
         error: &Json,
     ) -> Result<(), String> {
-        let for_unity = matches!(request.kind, Kind::Console | Kind::Tests);
+        let for_unity = request.is_for_unity();
         if !for_unity {
             return Ok(());
         }

@@ -1,0 +1,6 @@
+//! SPEC 13: catalogue 1.1.
+
+mod answers;
+mod compiles;
+mod repeated_calls;
+mod repeated_jobs;
