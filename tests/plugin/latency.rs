@@ -7,10 +7,10 @@ use harness::editor::{Editor, Program};
 use harness::server::Server;
 use serde_json::json;
 
-/// What the plugin aims at.
-const FACTOR_AIM: f64 = 2.5;
-/// What fails. A plugin that does not wake its main thread is slower by a factor of 20 and more.
-const FACTOR_MAX: f64 = 4.0;
+/// A plugin that does not wake its main thread is slower by a factor of 20 and more.
+const FACTOR_MAX: f64 = 2.5;
+/// Other programs may disturb a whole attempt.
+const ATTEMPTS: usize = 5;
 const ROUNDS: usize = 60;
 const CALLS: usize = 25;
 
@@ -42,18 +42,19 @@ impl Line {
     }
 }
 
-pub(crate) fn a_woken_plugin_answers_within_four_times_the_time_of_the_mock() {
+pub(crate) fn a_woken_plugin_answers_within_two_and_a_half_times_the_time_of_the_mock() {
     let mut mock = Line::new(Program::MockUnity);
     let mut plugin = Line::new(Program::EditorHost);
-    for _ in 0..ROUNDS {
-        mock.measure();
-        plugin.measure();
-    }
-    let factor = plugin.best.as_secs_f64() / mock.best.as_secs_f64();
-    let (mock, plugin) = (mock.best, plugin.best);
-    let verdict = if factor <= FACTOR_AIM { "reached" } else { "missed" };
-    println!(
-        "p50 of read_console: mock {mock:.2?}, plugin {plugin:.2?}, factor {factor:.2}; the aim of {FACTOR_AIM} is {verdict}"
-    );
-    assert!(factor <= FACTOR_MAX, "mock {mock:?}, plugin {plugin:?}");
+    let is_fast = (0..ATTEMPTS).any(|_| {
+        (mock.best, plugin.best) = (Duration::MAX, Duration::MAX);
+        for _ in 0..ROUNDS {
+            mock.measure();
+            plugin.measure();
+        }
+        let factor = plugin.best.as_secs_f64() / mock.best.as_secs_f64();
+        let (mock, plugin) = (mock.best, plugin.best);
+        println!("p50 of read_console: mock {mock:.2?}, plugin {plugin:.2?}, factor {factor:.2}");
+        factor <= FACTOR_MAX
+    });
+    assert!(is_fast, "the factor is above {FACTOR_MAX} in {ATTEMPTS} attempts");
 }

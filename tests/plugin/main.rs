@@ -82,7 +82,7 @@ const ALONE: &[(&str, fn())] = named![fn();
     load::twenty_five_reloads_under_load_lose_nothing_and_double_nothing,
     load::reloads_and_killed_servers_run_nothing_twice_and_promise_nothing_false,
     catalogue::the_plugin_passes_the_conformance_command,
-    latency::a_woken_plugin_answers_within_four_times_the_time_of_the_mock,
+    latency::a_woken_plugin_answers_within_two_and_a_half_times_the_time_of_the_mock,
 ];
 
 const OF_THE_CHECK: &[(&str, fn())] = named![fn();

@@ -20,6 +20,8 @@ namespace UnityMcp
         readonly ManualResetEventSlim ended = new ManualResetEventSlim();
         Channel channel;
         bool isStopped;
+        /// <summary>When the timer fires next. To set it takes longer than most inputs.</summary>
+        long? firesAt;
 
         /// <summary>The port of the last attempt.</summary>
         public int Port { get; private set; }
@@ -35,7 +37,7 @@ namespace UnityMcp
             this.log = log;
             this.findServer = findServer;
             this.readToken = readToken;
-            timer = new Timer(_ => Apply(Input.Tick), null, Timeout.Infinite, Timeout.Infinite);
+            timer = new Timer(_ => Fire(), null, Timeout.Infinite, Timeout.Infinite);
         }
 
         /// <summary>Reads the session under the lock.</summary>
@@ -74,9 +76,17 @@ namespace UnityMcp
             if (channel != null && channel.Attempt == output.Attempt) channel.Enqueue(output);
         }
 
+        void Fire()
+        {
+            lock (gate) firesAt = null;
+            Apply(Input.Tick);
+        }
+
         void SetTimer()
         {
             var deadline = session.NextDeadline;
+            if (deadline == firesAt) return;
+            firesAt = deadline;
             if (deadline == null) timer.Change(Timeout.Infinite, Timeout.Infinite);
             else timer.Change(Math.Max(0, deadline.Value - clock.Now), Timeout.Infinite);
         }

@@ -64,14 +64,9 @@ namespace UnityMcp.Host
             get { return editor.Options.HasTests; }
         }
 
-        public EditorState State
+        public bool CanWake
         {
-            get { return editor.State; }
-        }
-
-        public void Wake()
-        {
-            if (editor.Options.CanWake) editor.Wake();
+            get { return editor.Options.CanWake; }
         }
 
         public void Running(string requestId, string clientRequestId, string toolName)

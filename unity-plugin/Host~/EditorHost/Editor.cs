@@ -90,7 +90,7 @@ namespace UnityMcp.Host
                 while (exitCode == null && words.TryDequeue(out word)) Obey(word);
                 Expire();
                 if (domain.Inside != null && !IsStuck) Tick();
-                if (exitCode == null) wake.WaitOne(TimeToNext());
+                if (exitCode == null) Rest();
             }
             if (domain.Inside != null) domain.Inside.Quit();
             return exitCode.Value;
@@ -99,7 +99,7 @@ namespace UnityMcp.Host
         void Tick()
         {
             var plugin = domain.Inside;
-            plugin.Tick();
+            plugin.Tick(State);
             Tests.Step(Now, activity == Activity.Ready, plugin);
             if (isCompileWanted) BeginCompile(Options.CompileTime, null);
             if (playReload == 0) return;
@@ -107,6 +107,12 @@ namespace UnityMcp.Host
             playReload = 0;
             Tell("entering play mode");
             BeginReload(time);
+        }
+
+        void Rest()
+        {
+            if (domain.Inside != null && !IsStuck) domain.Inside.Idle(TimeToNext());
+            else wake.WaitOne(TimeToNext());
         }
 
         int TimeToNext()
@@ -121,6 +127,7 @@ namespace UnityMcp.Host
         public void Wake()
         {
             wake.Set();
+            domain.Interrupt();
         }
 
         /// <summary>From the thread that reads stdin. The network and the end do not wait for the main loop.</summary>
@@ -229,6 +236,7 @@ namespace UnityMcp.Host
         public void WantCompile(bool isForced)
         {
             isCompileWanted |= isForced || Scripts.HasChanged;
+            Wake();
         }
 
         void Expire()
@@ -345,12 +353,14 @@ namespace UnityMcp.Host
         {
             var count = Tests.Start(Now, mode, filter);
             Books.TestRunStarted();
+            Wake();
             Tell("running " + count + " tests");
             if (mode == "play") playReload = Options.PlayReloadTime;
         }
 
         void Describe()
         {
+            domain.Flush();
             var state = activity == Activity.NotRunning ? "not running" : Wire.Name(State);
             var link = domain.Inside == null ? "not connected" : domain.Inside.Link;
             var tests = Tests.IsActive ? "tests are running" : "no job running";
@@ -360,6 +370,7 @@ namespace UnityMcp.Host
 
         public void ShowBooks()
         {
+            domain.Flush();
             Display.Show("books", Books.ToJson());
         }
 

@@ -10,12 +10,14 @@ namespace UnityMcp.Host
     {
         readonly IConnector real;
         readonly Bridge bridge;
+        readonly DisplayQueue display;
         volatile HostConnection last;
 
-        public HostConnector(IConnector real, Bridge bridge)
+        public HostConnector(IConnector real, Bridge bridge, DisplayQueue display)
         {
             this.real = real;
             this.bridge = bridge;
+            this.display = display;
         }
 
         public async Task<IConnection> Connect(int port, string token)
@@ -23,8 +25,8 @@ namespace UnityMcp.Host
             for (var wait = bridge.AwayTime; wait > 0; wait = bridge.AwayTime) await Task.Delay(wait).ConfigureAwait(false);
             try
             {
-                var opened = new HostConnection(await real.Connect(port, token).ConfigureAwait(false), bridge);
-                bridge.Show("connected", null);
+                var opened = new HostConnection(await real.Connect(port, token).ConfigureAwait(false), bridge, display);
+                display.Show("connected", null);
                 last = opened;
                 return opened;
             }
@@ -32,7 +34,7 @@ namespace UnityMcp.Host
             {
                 if (problem.Problem != DialProblem.TokenRequired)
                 {
-                    bridge.Show("no_connection", problem.Message);
+                    display.Show("no_connection", problem.Message);
                     bridge.ConnectionFailed(problem.Message);
                 }
                 throw;
@@ -53,14 +55,16 @@ namespace UnityMcp.Host
     {
         readonly IConnection real;
         readonly Bridge bridge;
+        readonly DisplayQueue display;
         /// <summary>The plugin and the word "close" may write at the same time.</summary>
         readonly SemaphoreSlim writing = new SemaphoreSlim(1);
         volatile bool hasClosed;
 
-        public HostConnection(IConnection real, Bridge bridge)
+        public HostConnection(IConnection real, Bridge bridge, DisplayQueue display)
         {
             this.real = real;
             this.bridge = bridge;
+            this.display = display;
         }
 
         public Task Send(string text)
@@ -68,7 +72,7 @@ namespace UnityMcp.Host
             return Write(() =>
             {
                 // Shown first: otherwise the answer of the server could be shown before it.
-                bridge.Show("to_server", text);
+                display.Show("to_server", text);
                 return real.Send(text);
             });
         }
@@ -117,11 +121,11 @@ namespace UnityMcp.Host
             }
             if (received.Text == null)
             {
-                bridge.Show("disconnected", ClosedByServer(received));
+                display.Show("disconnected", ClosedByServer(received));
                 bridge.ConnectionFailed("the connection is lost");
                 return received;
             }
-            bridge.Show("from_server", received.Text);
+            display.Show("from_server", received.Text);
             if (received.Text.Contains("\"server_version\"")) bridge.ConnectionAccepted();
             return received;
         }

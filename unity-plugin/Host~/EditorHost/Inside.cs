@@ -1,6 +1,7 @@
 using System;
 using System.Collections.Generic;
 using System.Diagnostics;
+using System.Threading;
 using UnityMcp;
 
 namespace UnityMcp.Host
@@ -12,10 +13,16 @@ namespace UnityMcp.Host
     public sealed class Inside : MarshalByRefObject, IStateStore, IMainThread, IEditorFacts, IConsoleSource, ICompiler, ITestRunner,
         ICallObserver, ILog, IClock
     {
-        const string Version = "0.1.0";
+        const string Version = "0.2.0";
         const string CompilerAssembly = "Assembly-CSharp";
 
         Bridge bridge;
+        DisplayQueue display;
+        EditorState state;
+        readonly object idle = new object();
+        bool canWake;
+        bool isWoken;
+        bool isInterrupted;
         Plugin plugin;
         HostConnector connector;
         string listing;
@@ -37,7 +44,9 @@ namespace UnityMcp.Host
         public void Load(Bridge outside)
         {
             bridge = outside;
-            connector = new HostConnector(new WebSocketConnector(), outside);
+            canWake = outside.CanWake;
+            display = new DisplayQueue(outside);
+            connector = new HostConnector(new WebSocketConnector(), outside, display);
             var random = new Random(outside.Seed);
             plugin = new Plugin(new PluginParts
             {
@@ -54,7 +63,7 @@ namespace UnityMcp.Host
                 Log = this,
                 Clock = this,
                 FindServer = FindServer,
-                ReadToken = TokenFile.Read,
+                ReadToken = ReadToken,
                 NewId = () => Guid.NewGuid().ToString(),
                 Chance = random.NextDouble
             });
@@ -65,8 +74,23 @@ namespace UnityMcp.Host
             return bridge.Port != 0 ? new ServerAddress { Port = bridge.Port } : ServerFile.Find(bridge.ProjectPath, Limits.DefaultPort);
         }
 
-        public void Tick()
+        string ReadToken()
         {
+            try
+            {
+                return TokenFile.Read();
+            }
+            catch (System.IO.IOException problem)
+            {
+                bridge.ConnectionFailed(problem.Message);
+                throw;
+            }
+        }
+
+        /// <param name="now">The state of the Editor.</param>
+        public void Tick(EditorState now)
+        {
+            state = now;
             if (listing != null)
             {
                 var mode = listing;
@@ -74,6 +98,49 @@ namespace UnityMcp.Host
                 Events.Listed(mode, bridge.CountTests(mode, listingFilter));
             }
             plugin.Tick();
+        }
+
+        /// <summary>
+        /// The main thread has nothing to do for so many milliseconds. Requests of the server run meanwhile, without a call
+        /// between the domains.
+        /// </summary>
+        public void Idle(int time)
+        {
+            var end = Editor.Now + time;
+            while (WaitForWork(end)) plugin.Tick();
+        }
+
+        /// <summary>False if the time is over, or if the Editor has something to do itself.</summary>
+        bool WaitForWork(long end)
+        {
+            lock (idle)
+            {
+                while (!isWoken && !isInterrupted)
+                {
+                    var left = end - Editor.Now;
+                    if (left <= 0) return false;
+                    Monitor.Wait(idle, (int)left);
+                }
+                if (isInterrupted) return isInterrupted = false;
+                isWoken = false;
+                return true;
+            }
+        }
+
+        /// <summary>From any thread: the Editor has something to do.</summary>
+        public void Interrupt()
+        {
+            lock (idle)
+            {
+                isInterrupted = true;
+                Monitor.Pulse(idle);
+            }
+        }
+
+        /// <summary>Waits until the Editor has seen every frame.</summary>
+        public void Flush()
+        {
+            display.Flush();
         }
 
         public void BeforeReload()
@@ -167,7 +234,12 @@ namespace UnityMcp.Host
 
         void IMainThread.Wake()
         {
-            bridge.Wake();
+            if (!canWake) return;
+            lock (idle)
+            {
+                isWoken = true;
+                Monitor.Pulse(idle);
+            }
         }
 
         string IEditorFacts.InstanceId
@@ -192,7 +264,7 @@ namespace UnityMcp.Host
 
         EditorState IEditorFacts.State
         {
-            get { return bridge.State; }
+            get { return state; }
         }
 
         string ICompiler.Obstacle
@@ -249,7 +321,7 @@ namespace UnityMcp.Host
 
         void ILog.Tell(string line)
         {
-            bridge.Show("tell", line);
+            display.Show("tell", line);
         }
 
         long IClock.Now

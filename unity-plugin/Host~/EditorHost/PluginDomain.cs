@@ -30,9 +30,16 @@ namespace UnityMcp.Host
         public void Unload()
         {
             if (inside == null) return;
+            Flush();
             inside = null;
             AppDomain.Unload(domain);
             domain = null;
+        }
+
+        /// <summary>Waits until the Editor has seen every frame.</summary>
+        public void Flush()
+        {
+            if (inside != null) inside.Flush();
         }
 
         /// <summary>What happens while the domain is not loaded is passed on afterwards.</summary>
@@ -52,14 +59,25 @@ namespace UnityMcp.Host
         /// <param name="code">The code of the close frame; 0: without one.</param>
         public void Disconnect(int code)
         {
+            Try(plugin => plugin.Leave(code));
+        }
+
+        /// <summary>From any thread: the Editor has something to do.</summary>
+        public void Interrupt()
+        {
+            Try(plugin => plugin.Interrupt());
+        }
+
+        void Try(Action<Inside> action)
+        {
             try
             {
                 var plugin = inside;
-                if (plugin != null) plugin.Leave(code);
+                if (plugin != null) action(plugin);
             }
             catch (AppDomainUnloadedException)
             {
-                // The domain has just ended, and its socket with it.
+                // The domain has just ended, and everything in it.
             }
         }
     }
