@@ -60,7 +60,10 @@ pub(crate) struct Counts {
 impl Report {
     pub(crate) fn new(is_json: bool) -> Self {
         let wants_colour = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-        let style = match (is_json, wants_colour && std::io::stdout().is_terminal()) {
+        // An older console of Windows shows escape sequences as they are until it is asked to understand them.
+        let has_colour = || anstyle_query::windows::enable_ansi_colors() != Some(false);
+        let wants_colour = wants_colour && std::io::stdout().is_terminal() && has_colour();
+        let style = match (is_json, wants_colour) {
             (true, _) => Style::Json,
             (false, true) => Style::Coloured,
             (false, false) => Style::Plain,

@@ -253,6 +253,7 @@ impl Stage {
             "  {}",
             json!({ "mcpServers": { "unity": { "type": "http", "url": url } } })
         ));
+        write_line(&format!("Watch it in a browser: http://127.0.0.1:{}/", self.port));
         write_line(
             "Type what Unity shall do, for example \"compile 3s\"; \"help\" lists the commands.",
         );

@@ -9,7 +9,7 @@ use mock_unity::session::{Closed, Passing};
 use protocol::{Json, printable, printable_json};
 use serde_json::json;
 
-use crate::terminal::{columns, fit};
+use crate::terminal::{self, columns, fit};
 
 /// Characters of one frame that may be shown on a wide terminal.
 const FRAME_MAX: usize = 2_000;
@@ -27,7 +27,11 @@ pub(crate) enum Style {
 impl Style {
     pub(crate) fn text() -> Self {
         let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-        if wanted && std::io::stdout().is_terminal() { Self::Coloured } else { Self::Plain }
+        if wanted && std::io::stdout().is_terminal() && terminal::shows_colours() {
+            Self::Coloured
+        } else {
+            Self::Plain
+        }
     }
 }
 

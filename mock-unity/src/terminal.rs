@@ -42,6 +42,11 @@ impl LineEditor {
     }
 }
 
+/// An older console of Windows shows escape sequences as they are until it is asked to understand them.
+pub(crate) fn shows_colours() -> bool {
+    anstyle_query::windows::enable_ansi_colors() != Some(false)
+}
+
 /// How many columns a line may have now: a window can be resized.
 pub(crate) fn columns() -> usize {
     terminal_size::terminal_size().map_or(COLUMNS, |(width, _)| usize::from(width.0).max(20))

@@ -15,6 +15,7 @@
 //! | frames of the Editor | one of 1 MiB in each direction, one decoded at a time to at most 20 MiB | 24 |
 //! | jobs that are kept | 256 of about 0.1 MiB | 26 |
 //! | log lines that are not written | 1 MiB | 1 |
+//! | the page | 1 MiB of history, two viewers of 0.3 MiB | 2 |
 //!
 //! An attack fills one of these rows, or a request row together with its answer row: 57 MiB.
 
@@ -140,8 +141,10 @@ pub(crate) const PORT_RETRY: Duration = Duration::from_millis(250);
 pub(crate) const PORT_SILENT_TIMEOUT: Duration = Duration::from_millis(1_700);
 /// The same for a unity-mcp: it may be busy, or about to end.
 pub(crate) const PORT_SILENT_TIMEOUT_OF_OURS: Duration = Duration::from_secs(8);
-/// How long a process on this machine may take to accept a connection.
-pub(crate) const RELAY_CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long a process on this machine may take to accept a connection. Windows tries a port without a listener for two
+/// seconds before it refuses, and only a refusal says that nobody is there.
+pub(crate) const RELAY_CONNECT_TIMEOUT: Duration =
+    Duration::from_secs(if cfg!(windows) { 3 } else { 1 });
 /// How long it may take to say what it is, connection included.
 pub(crate) const RELAY_IDENTIFY_TIMEOUT: Duration = Duration::from_secs(1);
 /// A holder reports progress about every second. One that is silent for this long is not alive.
@@ -154,6 +157,71 @@ pub(crate) const RELAY_WAITING_MAX: usize = 48;
 pub(crate) const RELAY_HEALTH_BYTES_MAX: usize = 16 * KIB;
 /// More than any report or answer has.
 pub(crate) const RELAY_ANSWER_BYTES_MAX: usize = MIB;
+
+// The commands of a person.
+
+/// Milliseconds that a call waits for the end of a job before it asks again: many clients give up after 60 s.
+pub(crate) const COMMAND_WAIT_MS: u64 = 45_000;
+/// How long a server that a command starts may take until it listens.
+pub(crate) const COMMAND_START_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long it may take to end: a server is gone within 2 s.
+pub(crate) const COMMAND_STOP_TIMEOUT: Duration = Duration::from_millis(2_500);
+/// How often a command looks whether its server has started or ended.
+pub(crate) const COMMAND_LOOK: Duration = Duration::from_millis(25);
+/// Bytes of the arguments on stdin: the server takes no larger message.
+pub(crate) const COMMAND_STDIN_BYTES_MAX: u64 = 1024 * 1024;
+/// Bytes of a file of a Unity project.
+pub(crate) const COMMAND_FILE_BYTES_MAX: u64 = 1024 * 1024;
+/// Columns of a text that is wrapped, if the terminal does not say how wide it is, and at most.
+pub(crate) const COMMAND_WIDTH_MAX: usize = 100;
+/// Characters of one text of Unity that a command shows.
+pub(crate) const COMMAND_TEXT_MAX: usize = 2_000;
+/// New entries of the console that `verify` shows.
+pub(crate) const VERIFY_ENTRIES_MAX: u64 = 50;
+/// Unity's pings and calls may be late; a state that lasts longer than this is worth a warning.
+pub(crate) const DOCTOR_LONG_STATE: Duration = Duration::from_secs(60);
+
+// The command `setup`.
+
+/// The port of a server without settings.
+pub(crate) const SETUP_USUAL_PORT: u16 = 8_091;
+/// How many ports above it are tried for a project of its own.
+pub(crate) const SETUP_PORTS_TRIED: u16 = 100;
+// The page for people.
+
+/// Viewers at once: a browser and `unity-mcp status`.
+pub(crate) const PAGE_VIEWERS_MAX: usize = 2;
+/// Records that are kept: a call takes about six, so these are the last minutes of a busy agent.
+pub(crate) const PAGE_HISTORY_RECORDS_MAX: usize = 4_000;
+pub(crate) const PAGE_HISTORY_BYTES_MAX: usize = MIB;
+/// Agents that have a lane of their own: more do not fit side by side.
+pub(crate) const PAGE_AGENTS_MAX: usize = 8;
+/// Characters of the name of an agent.
+pub(crate) const PAGE_AGENT_MAX: usize = 40;
+/// Jobs that are shown. Those that have ended leave first.
+pub(crate) const PAGE_JOBS_MAX: usize = 12;
+/// Characters of one name that a peer chose.
+pub(crate) const PAGE_TEXT_MAX: usize = 120;
+/// Characters of one body, with `--page-bodies`.
+pub(crate) const PAGE_BODY_MAX: usize = 4_000;
+/// How long a viewer waits after the first news, so that what comes together is read together.
+pub(crate) const PAGE_BATCH: Duration = Duration::from_millis(100);
+/// Records that a viewer gets at most after each wait: 2,560 per second. It takes a few milliseconds of each second to
+/// draw them. Of what is older than the last ones it gets the number.
+pub(crate) const PAGE_BATCH_RECORDS_MAX: u64 = 256;
+/// Records that are drawn before a call may come between: less than 100 µs.
+pub(crate) const PAGE_PORTION_RECORDS: u64 = 32;
+
+// The command `status`.
+
+/// How often `--watch` looks.
+pub(crate) const STATUS_INTERVAL: Duration = Duration::from_secs(1);
+/// How long the server may take to answer.
+pub(crate) const STATUS_TIMEOUT: Duration = Duration::from_secs(5);
+/// More than the whole history has as text.
+pub(crate) const STATUS_BYTES_MAX: usize = 16 * MIB;
+/// Calls that are listed.
+pub(crate) const STATUS_CALLS_MAX: usize = 10;
 
 // The log.
 
@@ -175,6 +243,7 @@ pub(crate) const STOP_FLUSH_TIMEOUT: Duration = Duration::from_millis(300);
 /// When the process ends even if something is stuck.
 pub const STOP_TIMEOUT: Duration = Duration::from_millis(1_700);
 /// How often a stdio server looks whether its parent is alive, where the system does not report it.
+#[cfg(unix)] // On Windows the end of stdin says it.
 pub(crate) const PARENT_CHECK: Duration = Duration::from_millis(500);
 
 #[cfg(test)]

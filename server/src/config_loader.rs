@@ -32,8 +32,19 @@ const FILE_BYTES_MAX: u64 = 1024 * 1024;
 pub struct RawFlags {
     pub config: Option<PathBuf>,
     pub project: Option<PathBuf>,
+    pub page: Page,
     /// By the name of the setting, such as `queue_max_size` for `--queue-max-size`.
     pub settings: Vec<(String, String)>,
+}
+
+/// What the page for people shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Page {
+    Off,
+    #[default]
+    WithoutBodies,
+    /// Arguments and results too.
+    WithBodies,
 }
 
 /// Every setting, checked.
@@ -51,6 +62,7 @@ pub struct Config {
     pub log_format: &'static str,
     /// The Unity project that this server is for, if it is for one.
     pub project: Option<String>,
+    pub page: Page,
     sources: Vec<(&'static str, String, Source)>,
 }
 
@@ -98,7 +110,7 @@ const SCHEMA: &str = "$schema";
 
 /// The effective configuration: a flag overrides the file, and the file overrides the default.
 pub fn load(flags: &RawFlags, directory: &Path) -> Result<Config, ConfigError> {
-    let mut config = Config::default();
+    let mut config = Config { page: flags.page, ..Config::default() };
     let found = find_project(flags, directory)?;
     config.project = found.as_ref().map(|path| project::comparable(&path.to_string_lossy()));
     let mut given: Vec<(&'static str, Source)> = Vec::new();
@@ -127,6 +139,7 @@ impl Default for Config {
             log_level: "info",
             log_format: "text",
             project: None,
+            page: Page::default(),
             sources: Vec::new(),
         }
     }
@@ -136,6 +149,15 @@ impl Config {
     /// Every number that can be set, by its name.
     fn numbers(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
         Number::all().map(|number| (number.name(), number.get(self)))
+    }
+
+    /// Every setting that differs from its default, as `name=value`.
+    pub fn changed(&self) -> Vec<String> {
+        let defaults = sources(&Self::default(), &[]);
+        let all = sources(self, &[]);
+        let pairs = all.into_iter().zip(defaults);
+        let changed = pairs.filter(|((_, value, _), (_, default, _))| value != default);
+        changed.map(|((name, value, _), _)| format!("{name}={}", printable(&value, 200))).collect()
     }
 
     /// Every value and where it came from, one line each.

@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::budget::{EVENTS_MAX, FRAMES_MAX, PANICS_MAX, REPORTS_MAX};
 use crate::clock::WallClock;
+use crate::live::{Entering, Tap};
 use crate::transition_log::TransitionLog;
 use coordination::{
     CallId, ConnectionId, Core, EditorReport, Effect, Event, Failure, Outcome, ProgressReport,
@@ -76,6 +77,8 @@ struct Caller {
 pub(crate) struct CallLabel {
     pub(crate) tool: &'static str,
     client_request_id: Option<String>,
+    /// What the page calls its agent.
+    agent: String,
 }
 
 impl CallLabel {
@@ -146,13 +149,25 @@ impl CoordinatorHandle {
         self.deliver(Message::Decoded { event: event(), place }).await;
     }
 
+    #[cfg(test)]
     pub(crate) async fn call(&self, request: ValidCall, wants_progress: bool) -> OpenCall {
+        self.call_by(String::new(), request, wants_progress).await
+    }
+
+    /// `agent`: what the page calls the agent.
+    pub(crate) async fn call_by(
+        &self,
+        agent: String,
+        request: ValidCall,
+        wants_progress: bool,
+    ) -> OpenCall {
         let call = CallId(self.next_number());
         let (outcome, answer) = oneshot::channel();
         let (progress, reports) = mpsc::channel(REPORTS_MAX);
         let label = CallLabel {
             tool: request.tool().name,
             client_request_id: request.client_request_id().map(str::to_owned),
+            agent,
         };
         let event = Event::CallReceived { call, request, wants_progress };
         let caller = Caller { outcome, progress, label };
@@ -195,11 +210,19 @@ impl CoordinatorHandle {
 }
 
 /// Runs until the core says that everything has stopped.
-pub async fn run<C: Core>(core: C, mut inbox: Inbox, clock: WallClock) {
+pub async fn run<C: Core>(core: C, inbox: Inbox, clock: WallClock) {
+    run_tapped(core, inbox, clock, Tap::off()).await;
+}
+
+/// The same for a server that shows what happens.
+pub(crate) async fn run_tapped<C: Core>(core: C, mut inbox: Inbox, clock: WallClock, tap: Tap) {
+    let started = Instant::now();
+    tap.begin(started);
     let mut server = EventLoop {
         core,
         log: TransitionLog { clock },
-        started: Instant::now(),
+        tap,
+        started,
         callers: BTreeMap::new(),
         bridges: BTreeMap::new(),
         decoding: None,
@@ -239,6 +262,7 @@ async fn until(started: Instant, deadline: Option<Duration>) {
 struct EventLoop<C> {
     core: C,
     log: TransitionLog,
+    tap: Tap,
     started: Instant,
     callers: BTreeMap<CallId, Caller>,
     bridges: BTreeMap<ConnectionId, Bridge>,
@@ -284,12 +308,24 @@ impl<C: Core> EventLoop<C> {
             self.log.event(&event, &self.core);
             self.forget_port_of(&event);
             let now = self.now();
-            for effect in self.decide(now, event) {
+            let entering = self.show(now, &event);
+            let effects = self.decide(now, event);
+            self.tap.entered(now, entering, &effects, &self.core);
+            for effect in effects {
                 let caller = self.caller_of(&effect).map(|caller| &caller.label);
                 self.log.effect(now, &effect, caller, &self.core);
+                self.tap.effect(now, &effect, &self.core);
                 events.extend(self.perform(effect));
             }
+            self.tap.settle(now, &self.core);
         }
+    }
+
+    fn show(&mut self, now: Timestamp, event: &Event) -> Option<Entering> {
+        self.tap.event(now, event, &self.core);
+        let Event::CallReceived { call, request, .. } = event else { return None };
+        let agent = &self.callers.get(call)?.label.agent;
+        self.tap.entering(*call, request, agent)
     }
 
     /// A panic in the core is a defect, but not the end: no call is left behind, and each gets the guarantee that is
@@ -317,6 +353,7 @@ impl<C: Core> EventLoop<C> {
 
     /// The core cannot say what became of the calls, so it is unknown whether they were sent.
     fn give_up(&mut self) -> Vec<Effect> {
+        self.tap.give_up();
         for caller in std::mem::take(&mut self.callers).into_values() {
             caller.outcome.send(Err(Failure::broken_after_sending())).unwrap_or_default();
         }

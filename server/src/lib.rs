@@ -6,21 +6,26 @@
 //! | module | what it is |
 //! |---|---|
 //! | `event_loop`, `transition_log` | the owner of the core; one log line per event and effect |
-//! | `http` | the listener: access rules, limits and timeouts, `/unity`, `/mcp`, `/healthz` |
+//! | `http` | the listener: access rules, limits and timeouts, `/unity`, `/mcp`, `/healthz`, the page |
+//! | `live` | what the page shows: a bounded history of what happened |
 //! | `mcp` | requests of agents become calls, outcomes become results |
 //! | `unity` | the sockets of the plugin |
 //! | `port` | which program holds the port, and where a request runs |
 //! | `project` | which Unity project a folder belongs to, and how paths are compared |
 //! | `budget`, `request_room` | every number of the shell; how many requests may be open |
+//! | `commands` | what a person asks the running server |
 //! | `clock` | the moments of the core as text |
 //! | `network`, `system` | what the server needs of a network; what differs between systems |
+//! | `commands` | what `call`, `verify`, `doctor` and `setup` do |
 //! | `config_loader`, `logger` | flags and file become a `Config`; the log |
 
 pub mod budget;
 pub mod clock;
+pub mod commands;
 pub mod config_loader;
 pub mod event_loop;
 pub mod http;
+mod live;
 pub mod logger;
 pub mod mcp;
 pub mod network;
@@ -34,7 +39,8 @@ pub mod unity;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use coordination::{Boot, Core, Event};
+use coordination::{Boot, Core, Event, Timestamp};
+use page::About;
 use rmcp::ServiceExt;
 use rmcp::service::QuitReason;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -45,9 +51,10 @@ use tokio_util::task::TaskTracker;
 use tracing::{debug, info};
 
 use clock::WallClock;
-use config_loader::Config;
+use config_loader::{Config, Page};
 use http::access::AccessRules;
 use http::{HttpHost, HttpSettings};
+use live::{Live, Tap};
 use mcp::adapter::McpEndpointAdapter;
 use mcp::stdio_transport::StdioTransport;
 use mcp::tasks::TaskView;
@@ -91,13 +98,16 @@ impl<N: Network, C: Core> Server<N, C> {
         let queue_max = config.limits.queue_max;
         let (core, inbox) = event_loop::channel();
         let clock = WallClock::new(started);
-        let event_loop = event_loop::run(decisions, inbox, clock);
+        let live = live_of(&config, pid, clock);
+        let tap = live.clone().map_or_else(Tap::off, |live| Tap::new(live, clock));
+        let event_loop = event_loop::run_tapped(decisions, inbox, clock, tap);
 
         let (state, port_state) = watch::channel(PortState::NotKnown);
         let upstream = Upstream::new(network.clone(), port_state);
         let tasks_shown = TaskView { clock, poll_interval: config.limits.job_poll_interval };
         let adapter =
-            McpEndpointAdapter::new(core.clone(), upstream, tasks_shown, config.limits.catalog);
+            McpEndpointAdapter::new(core.clone(), upstream, tasks_shown, config.limits.catalog)
+                .showing_agents(live.is_some());
         let (tasks, closing) = (TaskTracker::new(), CancellationToken::new());
         let left = CancellationToken::new();
         if let Some((input, output)) = stdio {
@@ -118,11 +128,11 @@ impl<N: Network, C: Core> Server<N, C> {
             async move {
                 let listener = keeper.listener(listener).await;
                 let port = listener.port();
-                info!(
-                    "listening on http://127.0.0.1:{port}/mcp; Unity connects to ws://127.0.0.1:{port}/unity"
-                );
+                log_addresses(port, live.is_some());
+                live.iter().for_each(|live| live.set_port(port));
                 let access = AccessRules::new(port, config.allowed_origins, token.as_deref());
                 let host = HttpHost::new(core, adapter, access, settings, tasks, closing);
+                let host = host.with_page(live);
                 Arc::new(host).serve(listener).await;
             }
         });
@@ -141,6 +151,33 @@ impl<N: Network, C: Core> Server<N, C> {
             debug!("a peer did not read its last answers");
         }
     }
+}
+
+/// What the page shows, if it is on.
+fn live_of(config: &Config, pid: u32, clock: WallClock) -> Option<Live> {
+    let shows_bodies = match config.page {
+        Page::Off => return None,
+        Page::WithoutBodies => false,
+        Page::WithBodies => true,
+    };
+    let about = About {
+        version: VERSION.to_owned(),
+        pid,
+        port: config.port,
+        catalog: config.limits.catalog.name().to_owned(),
+        started: clock.text(Timestamp::default()),
+        project: config.project.clone(),
+        editor: None,
+        settings: config.changed(),
+    };
+    Some(Live::new(about, shows_bodies))
+}
+
+fn log_addresses(port: u16, has_page: bool) {
+    let page = if has_page { format!("; page: http://127.0.0.1:{port}/") } else { String::new() };
+    info!(
+        "listening on http://127.0.0.1:{port}/mcp; Unity connects to ws://127.0.0.1:{port}/unity{page}"
+    );
 }
 
 /// One agent over stdio, until it leaves or the server has answered everything.

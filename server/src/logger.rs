@@ -25,6 +25,7 @@ use crate::budget::{
     LOG_BURST_MAX, LOG_FLUSH_TIMEOUT, LOG_PER_SECOND, LOG_TEXT_MAX, LOG_WAITING_BYTES_MAX,
     LOG_WAITING_MAX,
 };
+use crate::system;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Format {
@@ -67,7 +68,9 @@ pub fn start(level: &str, format: &str) -> Logger {
 
 /// On a terminal, unless the user does not want it (no-color.org).
 fn shows_colour() -> bool {
-    io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+    io::stderr().is_terminal()
+        && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+        && system::shows_colours()
 }
 
 impl Drop for Logger {

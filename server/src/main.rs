@@ -12,6 +12,7 @@ use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 use unity_mcp::budget::{SSE_KEEP_ALIVE, STOP_TIMEOUT};
+use unity_mcp::commands;
 use unity_mcp::config_loader::{self, Config};
 use unity_mcp::network::Network as _;
 use unity_mcp::port::holder::{Holder, identify};
@@ -25,6 +26,16 @@ fn main() {
     let ended = match cli::parse() {
         Asked::Serve(arguments) => run_server(arguments).map(|()| 0),
         Asked::Certify(options) => run_certify(options),
+        Asked::Call(options) => run_command(commands::call::run(&options)),
+        Asked::Doctor(options) => run_command(commands::doctor::run(&options)),
+        Asked::Print(text) => print(&text),
+        Asked::Verify(options) => run_command(commands::verify::run(&options)),
+        Asked::Setup(asked) => {
+            runtime().and_then(|runtime| runtime.block_on(commands::setup::run(asked)))
+        }
+        Asked::Status(options) => {
+            runtime().map(|runtime| runtime.block_on(commands::status::run(options)))
+        }
     };
     let code = ended.unwrap_or_else(|(code, line)| {
         // If stderr is closed, the code says it.
@@ -65,6 +76,19 @@ fn run_certify(options: certify::Options) -> Result<i32, Failed> {
         }
     });
     checked.map(|is_good| if is_good { 0 } else { 1 })
+}
+
+/// A reader that closes the pipe has seen enough.
+fn print(text: &[u8]) -> Result<i32, Failed> {
+    match std::io::stdout().write_all(text) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err((1, error.to_string())),
+        Ok(()) | Err(_) => Ok(0),
+    }
+}
+
+/// Returns the exit code: a command prints its errors itself.
+fn run_command(command: impl Future<Output = i32>) -> Result<i32, Failed> {
+    Ok(runtime()?.block_on(command))
 }
 
 fn runtime() -> Result<Runtime, Failed> {

@@ -1,5 +1,6 @@
 //! Which Unity project a folder belongs to, and paths in the form in which they are compared.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 /// The nearest folder, upwards from here, that is a Unity project.
@@ -12,12 +13,22 @@ pub(crate) fn find(directory: &Path) -> Option<PathBuf> {
 /// With links resolved, if the path can be found here, and with forward slashes.
 pub(crate) fn comparable(path: &str) -> String {
     let slashed = path.replace('\\', "/");
-    // A name of another machine is not looked up: that would open a connection to it.
-    let is_remote = slashed.starts_with("//");
-    let found = if is_remote { None } else { std::fs::canonicalize(path).ok() };
+    // A name of another machine is not looked up: that would open a connection to it. Windows has several forms of it.
+    let may_be_remote = slashed.starts_with("//") || slashed.starts_with("/??/");
+    let found = if may_be_remote { None } else { std::fs::canonicalize(path).ok() };
     let text = found.map_or(slashed, |found| found.to_string_lossy().replace('\\', "/"));
-    // Windows resolves C:/a to //?/C:/a.
-    text.strip_prefix("//?/").unwrap_or(&text).trim_end_matches('/').to_owned()
+    without_prefix(&text).trim_end_matches('/').to_owned()
+}
+
+/// Windows resolves `C:/a` to `//?/C:/a`, and a drive that stands for `//server/share` to `//?/UNC/server/share`.
+fn without_prefix(path: &str) -> Cow<'_, str> {
+    match path.strip_prefix("//?/") {
+        Some(rest) => match rest.strip_prefix("UNC/") {
+            Some(share) => format!("//{share}").into(),
+            None => rest.into(),
+        },
+        None => path.into(),
+    }
 }
 
 #[cfg(test)]
@@ -41,6 +52,26 @@ mod tests {
         assert_eq!(comparable("C:\\Work\\Game\\"), "C:/Work/Game");
         assert_eq!(comparable("/no/such/folder/"), "/no/such/folder");
         assert_eq!(comparable("\\\\server\\share\\Game"), "//server/share/Game");
+        assert_eq!(comparable("\\\\?\\UNC\\server\\share\\Game\\"), "//server/share/Game");
+        assert_eq!(comparable("\\\\?\\C:\\Work\\Game"), "C:/Work/Game");
+        assert_eq!(comparable("\\??\\UNC\\server\\share"), "/??/UNC/server/share");
+    }
+
+    #[test]
+    fn a_folder_is_the_same_in_every_spelling_of_its_path() {
+        let root = std::env::temp_dir().join(format!("unity-mcp-spelt-{}", std::process::id()));
+        let folder = root.join("Mein Spiel").join("Übung 日本語");
+        std::fs::create_dir_all(&folder).unwrap();
+        let spelt = folder.to_string_lossy().into_owned();
+        let shown = comparable(&spelt);
+        assert!(shown.ends_with("/Mein Spiel/Übung 日本語"), "{shown}");
+        let there_and_back = folder.join("..").join("Übung 日本語");
+        assert_eq!(comparable(&there_and_back.to_string_lossy()), shown);
+        if cfg!(windows) {
+            assert_eq!(comparable(&spelt.replace('\\', "/")), shown);
+            assert_eq!(comparable(&format!("{spelt}\\")), shown);
+        }
+        std::fs::remove_dir_all(&root).unwrap();
     }
 
     #[cfg(unix)]

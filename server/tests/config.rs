@@ -24,7 +24,7 @@ fn directory(test: &str) -> PathBuf {
 
 fn flags(settings: &[(&str, &str)]) -> RawFlags {
     let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
-    RawFlags { config: None, project: None, settings: settings.iter().map(own).collect() }
+    RawFlags { settings: settings.iter().map(own).collect(), ..RawFlags::default() }
 }
 
 /// Loads with this file. An error comes without the path, which differs from run to run.
@@ -219,9 +219,19 @@ fn what_is_wrong_is_said_in_one_line_with_its_place_its_value_and_what_is_allowe
 }
 
 #[test]
-fn a_byte_order_mark_does_not_matter() {
-    let config = load_text("mark", "\u{feff}{\"unity_ws_port\": 9000}", &[]).unwrap();
-    assert_eq!(config.port, 9_000);
+fn a_byte_order_mark_and_the_line_ends_of_windows_do_not_matter() {
+    let text = "\u{feff}{\r\n\t\"unity_ws_port\": 9000\r\n}\r\n";
+    assert_eq!(load_text("Mein Spiel Übung 日本語", text, &[]).unwrap().port, 9_000);
+}
+
+#[test]
+fn a_file_in_utf_16_is_refused_with_what_to_do() {
+    let directory = directory("utf-16");
+    let units = [0xFEFF].into_iter().chain("{}".encode_utf16());
+    let bytes: Vec<u8> = units.flat_map(u16::to_le_bytes).collect();
+    std::fs::write(directory.join(DEFAULT_FILE), bytes).unwrap();
+    let told = load(&RawFlags::default(), &directory).unwrap_err().to_string();
+    assert!(told.ends_with("save it as UTF-8"), "{told}");
 }
 
 #[test]

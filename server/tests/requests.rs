@@ -96,7 +96,12 @@ async fn each_path_has_its_methods_and_says_so() {
         ("GET /mcp", 405, Some("post"), "this path does not support the method\n"),
         ("DELETE /mcp", 405, Some("post"), "this path does not support the method\n"),
         ("GET /unity", 426, None, "this is a WebSocket for Unity\n"),
-        ("GET /", 404, None, "try /mcp (MCP), /unity (the plugin) or /healthz\n"),
+        (
+            "GET /nowhere",
+            404,
+            None,
+            "try / (a page), /mcp (MCP), /unity (the plugin) or /healthz\n",
+        ),
         ("OPTIONS /mcp", 405, None, "CORS is not supported\n"),
     ] {
         let answer = answer(&server, line, "", b"").await;

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, value_parser};
+use commands::pictures::{self, Theme};
 use commands::swarm::{self, Options};
 use commands::{canary, figures, scenario};
 use sim::levels::run::Level;
@@ -56,13 +57,36 @@ enum Command {
     /// Draw a run of a scenario as a page for a browser.
     Html {
         /// A file, or part of the name of one scenario.
-        what: String,
-        /// The file to write.
-        #[arg(short, long, default_value = "scenario.html")]
-        output: PathBuf,
+        #[arg(required_unless_present = "all")]
+        what: Option<String>,
+        /// Draw every scenario, and a page that lists them. The output is a folder.
+        #[arg(long, conflicts_with = "what")]
+        all: bool,
+        /// The file or folder to write. [default: scenario.html, or site with --all]
+        #[arg(short, long)]
+        output: Option<PathBuf>,
         /// Use this seed instead of the seed of the scenario.
         #[arg(long)]
         seed: Option<u64>,
+    },
+    /// Draw a run of a scenario as an SVG for a document.
+    Svg {
+        /// A file, or part of the name of one scenario.
+        what: String,
+        #[arg(long, value_enum, default_value_t = Theme::Light)]
+        theme: Theme,
+        /// The file to write.
+        #[arg(short, long, default_value = "scenario.svg")]
+        output: PathBuf,
+    },
+    /// Show two traces side by side, with what is missing, added or moved.
+    Diff {
+        /// A snapshot or the output of `run --trace`.
+        one: PathBuf,
+        other: PathBuf,
+        /// The file to write.
+        #[arg(short, long, default_value = "diff.html")]
+        output: PathBuf,
     },
     /// Check scenario files; report each mistake with its line.
     Validate { what: Option<String> },
@@ -109,7 +133,14 @@ fn main() -> ExitCode {
         }
         Command::Meta { seeds } => scenario::meta(seeds),
         Command::Dump { seed, reverse } => scenario::dump(seed, reverse),
-        Command::Html { what, output, seed } => scenario::html(&what, seed, &output),
+        Command::Html { what: Some(what), output, seed, .. } => {
+            pictures::html(&what, seed, &output.unwrap_or_else(|| "scenario.html".into()))
+        }
+        Command::Html { what: None, output, seed, .. } => {
+            pictures::all(seed, &output.unwrap_or_else(|| "site".into()))
+        }
+        Command::Svg { what, theme, output } => pictures::svg(&what, theme, &output),
+        Command::Diff { one, other, output } => pictures::diff(&one, &other, &output),
         Command::Validate { what } => scenario::validate(what.as_deref()),
         Command::Swarm { level, seeds, from, minutes } => {
             swarm::swarm(Options { level, seeds, from, minutes })

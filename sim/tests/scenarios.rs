@@ -4,6 +4,7 @@ use std::path::Path;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use sim::levels::run::{Level, run};
+use sim::record::picture::{self, Source};
 use sim::scenario::Scenario;
 use sim::scenario::files::{self, ScenarioFile};
 
@@ -41,7 +42,9 @@ fn check(file: &ScenarioFile) -> Result<(), Failed> {
     if checked.is_err() {
         let page = Path::new(PAGES).join(file.name.replace("::", "-") + ".html");
         std::fs::create_dir_all(PAGES)?;
-        std::fs::write(page, sim::record::html::page(&file.name, &scenario, &run))?;
+        let command = format!("cargo run -p sim -- run {} --trace", file.name);
+        let source = Source::of(&file.name, Level::Full, command, &scenario);
+        std::fs::write(page, picture::page(source, &scenario, &run))?;
     }
     checked
 }

@@ -139,8 +139,9 @@ fn only_known_paths_methods_and_peers_are_served() {
     let silent: Vec<TcpStream> =
         (0..300).map(|_| TcpStream::connect(("127.0.0.1", agent.port)).unwrap()).collect();
     let status = |line: &str, head: &str| agent.raw(line, head, "").status;
-    assert_eq!(agent.get("/nowhere").status, 404);
-    assert!(agent.get("/").body.contains("/mcp"));
+    let nowhere = agent.get("/nowhere");
+    assert_eq!(nowhere.status, 404);
+    assert!(nowhere.body.contains("/mcp"), "{}", nowhere.body);
     assert_eq!(status("POST /healthz HTTP/1.1", &host), 405);
     assert_eq!(agent.get("/mcp").status, 405);
     assert_eq!(agent.get("/unity").status, 426);

@@ -10,7 +10,10 @@ use crate::plugin::Plugin;
 fn an_editor_of_another_project_is_refused_with_both_paths_and_agents_see_it() {
     let folder = std::env::temp_dir().join(format!("unity-mcp-project-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    let own = folder.to_str().unwrap().to_owned();
+    // As the server shows it: with links resolved and forward slashes.
+    let resolved = std::fs::canonicalize(&folder).unwrap();
+    let own = resolved.to_str().unwrap().replace('\\', "/");
+    let own = own.trim_start_matches("//?/").to_owned();
     let mut server = Server::start(&["--stdio", "--project", &own]);
     let mut agent = StdioAgent::new(&mut server);
     let port = server.port();

@@ -2,6 +2,7 @@
 
 use harness::agent::{HttpAgent, StdioAgent, brief, outcome};
 use harness::server::Server;
+use harness::stop_signal::StopSignal;
 use serde_json::{Value, json};
 
 use crate::plugin::Plugin;
@@ -18,7 +19,6 @@ fn busy() -> (Server, StdioAgent, Plugin, [u64; 2]) {
     (server, agent, plugin, [running, queued])
 }
 
-#[cfg(unix)]
 fn assert_both_answered(answers: &[Value], [running, queued]: [u64; 2]) {
     let of = |id: u64| answers.iter().find(|answer| answer["id"] == id).unwrap();
     let errors = [running, queued].map(|id| brief(&outcome(of(id)).unwrap_err()));
@@ -70,19 +70,9 @@ fn requests_from_a_file_are_answered_before_it_ends() {
 }
 
 #[test]
-#[cfg(unix)]
 fn a_signal_ends_it_with_calls_in_flight() {
-    for signal in ["-TERM", "-INT", "-HUP"] {
-        let (mut server, mut agent, mut plugin, calls) = busy();
-        let over_http = HttpAgent { port: server.port() }.call("read_console", &json!({}));
-        agent.wait_for("queue_length", 2);
-        server.signal(signal);
-        assert_eq!(plugin.expect_close(), 1001);
-        server.assert_ends_cleanly();
-        assert_both_answered(&agent.rest(), calls);
-        let error = outcome(&over_http.read().answer()).unwrap_err();
-        assert_eq!(brief(&error), "ERR_EDITOR_NOT_READY not_executed");
-    }
+    let Some(stop) = StopSignal::interrupt() else { return };
+    assert_ends_with_calls_in_flight(stop);
 
     // A relay does not know how a call ends that it has passed on.
     let mut first = Server::start(&[]);
@@ -93,7 +83,7 @@ fn a_signal_ends_it_with_calls_in_flight() {
     relay.wait_for_line("calls are relayed");
     let call = agent.call("read_console", json!({}));
     plugin.expect("execute");
-    relay.signal("-TERM");
+    relay.stop(stop);
     let error = agent.outcome(call).unwrap_err();
     assert_eq!(brief(&error), "ERR_UNITY_DISCONNECTED unknown");
     relay.assert_ends_cleanly();
@@ -105,17 +95,34 @@ fn a_signal_ends_it_with_calls_in_flight() {
     let mut agent = StdioAgent::new(&mut relay);
     let call = agent.call("read_console", json!({}));
     agent.request("tools/list", json!({})); // The call was read.
-    relay.signal("-TERM");
+    relay.stop(stop);
     let error = agent.outcome(call).unwrap_err();
     assert_eq!(brief(&error), "ERR_EDITOR_NOT_READY not_executed");
     relay.assert_ends_cleanly();
 }
 
 #[test]
-#[cfg(unix)]
+fn every_other_signal_ends_it_too() {
+    StopSignal::others().iter().for_each(|stop| assert_ends_with_calls_in_flight(*stop));
+}
+
+fn assert_ends_with_calls_in_flight(stop: StopSignal) {
+    let (mut server, mut agent, mut plugin, calls) = busy();
+    let over_http = HttpAgent { port: server.port() }.call("read_console", &json!({}));
+    agent.wait_for("queue_length", 2);
+    server.stop(stop);
+    assert_eq!(plugin.expect_close(), 1001);
+    server.assert_ends_cleanly();
+    assert_both_answered(&agent.rest(), calls);
+    let error = outcome(&over_http.read().answer()).unwrap_err();
+    assert_eq!(brief(&error), "ERR_EDITOR_NOT_READY not_executed");
+}
+
+#[test]
 fn it_ends_also_if_the_plugin_does_not_close() {
+    let Some(stop) = StopSignal::interrupt() else { return };
     let (mut server, mut agent, plugin, calls) = busy();
-    server.signal("-TERM");
+    server.stop(stop);
     server.assert_ends_cleanly(); // The plugin does not read.
     assert_both_answered(&agent.rest(), calls);
     drop(plugin);
@@ -155,6 +162,38 @@ fn the_death_of_the_parent_ends_it_though_stdin_stays_open() {
     assert!(began.elapsed() < harness::server::END_MAX, "{:?}", began.elapsed());
 }
 
+/// Set for this program when it plays a parent that starts a server.
+const PLAY_PARENT: &str = "PLAY_PARENT";
+
+#[test]
+fn the_death_of_the_parent_that_holds_stdin_ends_it() {
+    use std::process::{Command, Stdio};
+    const THIS_TEST: &str = "shutdown::the_death_of_the_parent_that_holds_stdin_ends_it";
+    if std::env::var_os(PLAY_PARENT).is_some() {
+        let mut server = Command::new(harness::server::program());
+        server.args(["--stdio", "--port", "0"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut server = server.spawn().unwrap();
+        let _held = server.stdin.take(); // `wait` would close it.
+        server.wait().unwrap(); // This program is killed before the server ends.
+        return;
+    }
+    let mut parent = Command::new(std::env::current_exe().unwrap());
+    parent.args(["--exact", THIS_TEST, "--nocapture"]).env(PLAY_PARENT, "1");
+    parent.env("UNITY_MCP", harness::server::program()); // The parent must not build it.
+    parent.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut parent = parent.spawn().unwrap();
+    // The server has the stderr of the parent.
+    let log = harness::server::lines(parent.stderr.take());
+    let first = log.recv_timeout(harness::server::TIMEOUT);
+    parent.kill().unwrap();
+    parent.wait().unwrap();
+    let first = first.unwrap();
+    assert!(first.contains("listening"), "{first}");
+    let began = std::time::Instant::now();
+    while log.recv_timeout(harness::server::TIMEOUT).is_ok() {}
+    assert!(began.elapsed() < harness::server::END_MAX, "{:?}", began.elapsed());
+}
+
 #[test]
 fn it_ends_in_every_other_phase() {
     // Before the first message.
@@ -185,12 +224,11 @@ fn it_ends_in_every_other_phase() {
 }
 
 #[test]
-#[cfg(target_os = "linux")]
 fn an_agent_that_does_not_read_is_not_read_from() {
     use std::io::{BufRead as _, BufReader, Write as _};
     use std::sync::atomic::{AtomicU64, Ordering};
     use std::time::Duration;
-    const REQUESTS: u64 = 60_000;
+    const REQUESTS: u64 = 8_000;
     let mut server = Server::start(&["--stdio"]);
     let (mut stdin, stdout) =
         (server.process.stdin.take().unwrap(), server.process.stdout.take().unwrap());
@@ -199,10 +237,13 @@ fn an_agent_that_does_not_read_is_not_read_from() {
         json!({ "jsonrpc": "2.0", "id": "i", "method": "initialize", "params": initialize });
     writeln!(stdin, "{first}").unwrap();
     let written = AtomicU64::new(0);
+    let junk = "x".repeat(2_000); // A mebibyte of requests is read ahead.
     std::thread::scope(|scope| {
         scope.spawn(|| {
             for id in 0..REQUESTS {
-                let request = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list" });
+                let params = json!({ "_meta": { "junk": junk } });
+                let request =
+                    json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list", "params": params });
                 writeln!(stdin, "{request}").unwrap();
                 written.store(id, Ordering::Relaxed);
             }
@@ -214,11 +255,13 @@ fn an_agent_that_does_not_read_is_not_read_from() {
             std::thread::sleep(Duration::from_millis(200));
         }
         assert!(last < REQUESTS / 2, "{last} requests were read");
-        let status = format!("/proc/{}/status", server.process.id());
-        let status = std::fs::read_to_string(status).unwrap();
-        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
-        let peak: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
-        assert!(peak < 48 * 1024, "{peak} kB at the peak");
+        if cfg!(target_os = "linux") {
+            let status = format!("/proc/{}/status", server.process.id());
+            let status = std::fs::read_to_string(status).unwrap();
+            let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+            let peak: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
+            assert!(peak < 48 * 1024, "{peak} kB at the peak");
+        }
         // When the agent reads again, every request is answered.
         let answers = BufReader::new(stdout).lines().skip(1).take(REQUESTS as usize);
         let id = |line: String| serde_json::from_str::<Value>(&line).unwrap()["id"].as_u64();

@@ -5,6 +5,7 @@ use std::net::TcpListener;
 use coordination::TOOLS;
 use harness::agent::HttpAgent;
 use harness::server::program;
+use harness::stop_signal::StopSignal;
 use serde_json::json;
 
 use crate::mock::Mock;
@@ -37,7 +38,6 @@ fn the_demo_shows_every_step_and_ends() {
 }
 
 #[test]
-#[cfg(unix)]
 fn a_demo_that_stays_says_how_to_connect_shows_calls_and_takes_commands() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let program = program().to_str().unwrap();
@@ -61,8 +61,8 @@ fn a_demo_that_stays_says_how_to_connect_shows_calls_and_takes_commands() {
     assert_eq!(errors["count"], 2);
     let line = wait_for(&mut demo, "agent  read_console -> ok after");
     assert!(!line.contains(" 0 ms of them waiting"), "{line}");
-    let pid = demo.process.id().to_string();
-    std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap();
+    let Some(stop) = StopSignal::interrupt() else { return };
+    stop.send(&demo.process);
     assert!(demo.end().success());
 }
 

@@ -70,7 +70,7 @@ fn pongs_are_late_or_missing() {
 
 #[test]
 fn it_drops_takes_its_time_and_refuses_cancels() {
-    let (_server, _agent, mut mock) = connected(&[], &["--drop-after", "100ms"]);
+    let (_server, _agent, mut mock) = connected(&[], &["--drop-after", "1s"]);
     mock.shows("disconnected");
     assert_eq!(mock.sends("hello")["to_server"]["connect_attempt_seq"], 2);
 

@@ -1,6 +1,7 @@
 //! Every word that can be typed.
 
 use harness::agent::brief;
+use harness::stop_signal::StopSignal;
 use serde_json::json;
 
 use crate::mock::{Mock, connected};
@@ -108,7 +109,7 @@ fn answers_are_spoilt_by_a_word() {
         mock.type_line(&format!("answer {how}"));
         mock.type_line("status");
         mock.wait_for(|passing| passing["tell"].to_string().contains("console entries"));
-        let error = agent.run("read_console", &json!({ "timeout_ms": 300 })).unwrap_err();
+        let error = agent.run("read_console", &json!({ "timeout_ms": 1_000 })).unwrap_err();
         assert_eq!(brief(&error), code, "{how}");
         // A new session: late or missing answers of the old one do not matter.
         mock.type_line("restart 10ms");
@@ -172,11 +173,10 @@ fn help_lists_the_words_and_frames_are_readable() {
 }
 
 #[test]
-#[cfg(unix)]
 fn an_interrupt_ends_it_cleanly() {
+    let Some(stop) = StopSignal::interrupt() else { return };
     let (_server, agent, mut mock) = connected(&[], &[]);
-    let pid = mock.process.id().to_string();
-    std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap();
+    stop.send(&mock.process);
     assert_eq!(mock.end().code(), Some(0));
     while agent.run("get_editor_state", &json!({})).unwrap()["connected"] == true {}
 }
@@ -209,10 +209,10 @@ fn a_command_whose_effect_cannot_be_seen_is_confirmed() {
 }
 
 #[test]
-#[cfg(unix)]
 fn the_close_code_of_the_server_and_its_reason_are_shown() {
+    let Some(stop) = StopSignal::interrupt() else { return };
     let (server, _agent, mut mock) = connected(&[], &[]);
-    server.signal("-TERM");
+    server.stop(stop);
     let gone = mock.shows("disconnected");
     assert_eq!(gone["disconnected"]["code"], 1001, "{gone}");
     assert!(gone["disconnected"]["reason"].is_string(), "{gone}");

@@ -99,7 +99,7 @@ pub(crate) fn cases() -> Vec<Case> {
         }),
         ("a_get_has_no_effect_anywhere", |bench| {
             for path in [
-                "/",
+                "/index.html",
                 "/mcp",
                 "/mcp?shutdown",
                 "/shutdown",

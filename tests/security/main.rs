@@ -16,6 +16,7 @@ mod bench;
 mod door;
 mod frames;
 mod handshake;
+mod page;
 mod process;
 mod stdio;
 mod wire;
@@ -48,6 +49,7 @@ fn main() {
         ("frames", frames::cases()),
         ("wire", wire::cases()),
         ("stdio", stdio::cases()),
+        ("page", page::cases()),
         ("process", process::cases()),
     ];
     let trials = topics.into_iter().flat_map(|(topic, cases)| {

@@ -6,11 +6,15 @@ use std::net::TcpListener;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use harness::agent::{HttpAgent, StdioAgent};
+use harness::agent::HttpAgent;
+#[cfg(target_os = "linux")]
+use harness::agent::StdioAgent;
 use harness::server::{Scratch, Server, run};
 use serde_json::json;
 
+#[cfg(target_os = "linux")]
 use crate::bench::say;
+#[cfg(target_os = "linux")]
 use crate::wire::{next, session};
 use crate::{Attack, Case};
 

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::agent::HttpAgent;
 use crate::server::{Server, TIMEOUT, binary, lines};
+use crate::stop_signal::with_own_console;
 use crate::{editor_host, wire_check};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,6 +85,7 @@ impl Editor {
     /// Runs the program with these flags. Its frames are not checked.
     pub fn run(program: Program, flags: &[&str], prepare: impl FnOnce(&mut Command)) -> Self {
         let mut command = program.command();
+        with_own_console(&mut command);
         prepare(&mut command);
         command.args(flags).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut process = command.spawn().unwrap();

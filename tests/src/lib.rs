@@ -12,4 +12,6 @@ pub mod editor;
 pub mod editor_host;
 pub mod json_schema;
 pub mod server;
+pub mod stop_signal;
+pub mod viewer;
 pub mod wire_check;

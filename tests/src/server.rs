@@ -1,6 +1,7 @@
 //! A real server process, seen from outside.
 
 use std::collections::BTreeMap;
+use std::env::consts::EXE_EXTENSION;
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -9,6 +10,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+
+use crate::stop_signal::{StopSignal, with_own_console};
 
 /// Longer than any step takes, unless it hangs.
 pub const TIMEOUT: Duration = Duration::from_secs(15);
@@ -23,10 +26,15 @@ pub fn program() -> &'static PathBuf {
     given.as_ref().unwrap_or_else(|| binary("unity-mcp"))
 }
 
-/// The path of a program of this workspace.
+/// The path of a program of this workspace. Cargo builds it, unless the variable `TEST_PROGRAMS` names the directory
+/// with the programs: under Wine there is no cargo.
 pub fn binary(name: &str) -> &'static PathBuf {
     static PROGRAMS: OnceLock<BTreeMap<String, PathBuf>> = OnceLock::new();
     let programs = PROGRAMS.get_or_init(|| {
+        if let Some(directory) = std::env::var_os("TEST_PROGRAMS").map(PathBuf::from) {
+            let path = |name: &str| directory.join(name).with_extension(EXE_EXTENSION);
+            return ["unity-mcp", "mock-unity"].map(|name| (name.to_owned(), path(name))).into();
+        }
         let mut build = Command::new(env!("CARGO"));
         // With fewer packages, cargo would unite other features and build the dependencies again.
         build.args(["build", "--workspace", "--bins", "--message-format", "json"]);
@@ -75,6 +83,7 @@ impl Server {
     fn spawn(mut command: Command, prepare: impl FnOnce(&mut Command)) -> Self {
         command.current_dir(std::env::temp_dir());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        with_own_console(&mut command);
         prepare(&mut command);
         let mut process = command.spawn().unwrap();
         let log = lines(process.stderr.take());
@@ -136,6 +145,11 @@ impl Server {
         }
     }
 
+    pub fn stop(&self, signal: StopSignal) {
+        signal.send(&self.process);
+    }
+
+    /// Sends any signal by its name.
     #[cfg(unix)]
     pub fn signal(&self, name: &str) {
         let pid = self.process.id().to_string();

@@ -18,7 +18,7 @@ pub(super) const RELOAD_TIME: Duration = Duration::from_millis(1_500);
 
 pub(super) enum Unity {
     Mock { orders: mpsc::Sender<Order>, books: JoinHandle<Books> },
-    Plugin(EditorHost),
+    Plugin(Box<EditorHost>),
 }
 
 impl Unity {
@@ -29,7 +29,7 @@ impl Unity {
     }
 
     pub(super) fn plugin(program: &Path, port: u16) -> Result<Self, String> {
-        EditorHost::start(program, port).map(Self::Plugin)
+        EditorHost::start(program, port).map(|host| Self::Plugin(Box::new(host)))
     }
 
     /// If Unity has ended, the next call fails.

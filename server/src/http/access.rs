@@ -1,7 +1,7 @@
 //! AccessRules: which requests are accepted. The head decides, before anything is processed. A web page must not
 //! reach Unity.
 
-use hyper::header::{AUTHORIZATION, HOST, HeaderMap, ORIGIN};
+use hyper::header::{AUTHORIZATION, HOST, HeaderMap, HeaderValue, ORIGIN};
 use hyper::http::request::Parts;
 use hyper::{Method, StatusCode};
 
@@ -9,7 +9,7 @@ pub struct AccessRules {
     hosts: Vec<String>,
     /// For `/mcp` alone; every other `Origin` is refused everywhere.
     allowed_origins: Vec<String>,
-    /// The token that `/mcp` and `/unity` require, if they do.
+    /// The token that `/mcp`, `/unity` and `/events` require, if they do.
     bearer: Option<String>,
 }
 
@@ -42,6 +42,21 @@ impl AccessRules {
         self.check_token(head)
     }
 
+    /// What a viewer of the page must keep besides: a browser says whether another site asks.
+    pub(crate) fn check_viewer(&self, head: &Parts, needs_token: bool) -> Result<(), Refusal> {
+        let mut sites = head.headers.get_all("sec-fetch-site").iter();
+        let is_own = |site: &HeaderValue| matches!(site.as_bytes(), b"none" | b"same-origin");
+        match (sites.next(), sites.next()) {
+            (None, None) => {}
+            (Some(site), None) if is_own(site) => {}
+            _ => return Err((StatusCode::FORBIDDEN, "requests from other sites are rejected")),
+        }
+        match &self.bearer {
+            Some(bearer) if needs_token => Self::has_token(bearer, head),
+            Some(_) | None => Ok(()),
+        }
+    }
+
     pub(crate) fn requires_token(&self) -> bool {
         self.bearer.is_some()
     }
@@ -51,6 +66,10 @@ impl AccessRules {
         if !matches!(head.uri.path(), "/mcp" | "/unity") {
             return Ok(());
         }
+        Self::has_token(bearer, head)
+    }
+
+    fn has_token(bearer: &str, head: &Parts) -> Result<(), Refusal> {
         let mut values = head.headers.get_all(AUTHORIZATION).iter();
         match (values.next(), values.next()) {
             (Some(shown), None) if is_same(shown.as_bytes(), bearer.as_bytes()) => Ok(()),
@@ -224,6 +243,34 @@ mod tests {
         assert_eq!(with("/mcp", &[good]), 400, "a token does not replace the other rules");
         assert_eq!(with("/mcp", &[HOST, good, ("origin", b"http://evil.com")]), 403);
         assert_eq!(status("POST", "/mcp", &[HOST, good]), 0, "it is not required");
+    }
+
+    /// The status of a request of a viewer.
+    fn viewer(token: Option<&str>, needs_token: bool, headers: &[(&str, &[u8])]) -> u16 {
+        let mut request = Request::builder().uri("/events");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let (head, ()) = request.body(()).unwrap().into_parts();
+        let rules = AccessRules::new(8091, Vec::new(), token);
+        rules.check_viewer(&head, needs_token).err().map_or(0, |(status, _)| status.as_u16())
+    }
+
+    #[test]
+    fn a_viewer_comes_from_no_other_site_and_shows_the_token_for_the_events() {
+        let site = |value| [("sec-fetch-site", value)];
+        assert_eq!(viewer(None, true, &[]), 0);
+        assert_eq!(viewer(None, true, &site(&b"none"[..])), 0);
+        assert_eq!(viewer(None, true, &site(b"same-origin")), 0);
+        for other in [&b"cross-site"[..], b"same-site", b"", b"None", b"\xff"] {
+            assert_eq!(viewer(None, false, &site(other)), 403, "{other:?}");
+        }
+        let twice: [(&str, &[u8]); 2] = [("sec-fetch-site", b"none"), ("sec-fetch-site", b"none")];
+        assert_eq!(viewer(None, true, &twice), 403);
+        assert_eq!(viewer(Some("abc"), false, &[]), 0, "the page itself says nothing");
+        assert_eq!(viewer(Some("abc"), true, &[]), 401);
+        assert_eq!(viewer(Some("abc"), true, &[("authorization", b"Bearer abd")]), 401);
+        assert_eq!(viewer(Some("abc"), true, &[("authorization", b"Bearer abc")]), 0);
     }
 
     #[test]

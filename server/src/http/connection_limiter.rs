@@ -22,6 +22,8 @@ struct Connections {
 pub(crate) struct Connection {
     limiter: ConnectionLimiter,
     evicted: CancellationToken,
+    /// Its peer is too slow.
+    dropped: CancellationToken,
     activity: Mutex<Activity>,
 }
 
@@ -56,7 +58,8 @@ impl ConnectionLimiter {
         let evicted = CancellationToken::new();
         let activity = Mutex::new(Activity::Idle(connections.begin_idle(&evicted)));
         drop(connections);
-        Some(Arc::new(Connection { limiter: self.clone(), evicted, activity }))
+        let (limiter, dropped) = (self.clone(), CancellationToken::new());
+        Some(Arc::new(Connection { limiter, evicted, dropped, activity }))
     }
 
     fn lock(&self) -> MutexGuard<'_, Connections> {
@@ -65,9 +68,12 @@ impl ConnectionLimiter {
 }
 
 impl Connection {
-    /// Ends when its place is needed.
+    /// Ends when its place is needed, or when it is to be dropped.
     pub(crate) async fn evicted(&self) {
-        self.evicted.cancelled().await;
+        tokio::select! {
+            () = self.evicted.cancelled() => {}
+            () = self.dropped.cancelled() => {}
+        }
     }
 
     /// The head of a request has arrived.
@@ -110,6 +116,11 @@ impl Connections {
 }
 
 impl OpenRequest {
+    /// Cancelling it drops the connection, whatever is unread.
+    pub(crate) fn dropped(&self) -> CancellationToken {
+        self.0.dropped.clone()
+    }
+
     /// The whole request has arrived. False if its connection was evicted.
     pub(crate) fn begin(&self) -> bool {
         let (mut connections, mut activity) = (self.0.limiter.lock(), self.0.activity());

@@ -1,9 +1,10 @@
 //! HttpHost: one listener on the loopback. `/unity` becomes a WebSocket, `/mcp` speaks MCP, `/healthz` says what this
-//! is. Names the event loop, the MCP adapter, the bridge and the network.
+//! is, `/` shows what happens. Names the event loop, the MCP adapter, the bridge, the history of `live` and the network.
 
 pub mod access;
 mod connection_limiter;
 mod disconnect_watch;
+mod page;
 mod request_body;
 mod stall_timeout;
 
@@ -19,6 +20,7 @@ use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
+use hyper::http::request::Parts;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
@@ -38,14 +40,16 @@ use tracing::{debug, warn};
 
 use crate::budget;
 use crate::event_loop::CoordinatorHandle;
+use crate::live::Live;
 use crate::mcp::adapter::McpEndpointAdapter;
 use crate::mcp::message_check;
 use crate::network::{Accepted, Listener};
 use crate::request_room::RequestRoom;
 use crate::unity::unity_bridge_client::{self, ClosingSlots};
-use access::AccessRules;
+use access::{AccessRules, Refusal};
 use connection_limiter::{Connection, ConnectionLimiter, OpenRequest};
 use disconnect_watch::DisconnectWatch;
+use page::Page;
 use stall_timeout::StallTimeout;
 
 type Body = BoxBody<Bytes, Infallible>;
@@ -59,6 +63,8 @@ pub(crate) struct HttpHost {
     limiter: ConnectionLimiter,
     unidentified: Arc<Semaphore>,
     refusals: Semaphore,
+    /// The page for people, if it is on.
+    page: Option<Page>,
     closing_slots: Arc<ClosingSlots>,
     tasks: TaskTracker,
     closing: CancellationToken,
@@ -108,10 +114,16 @@ impl HttpHost {
             settings,
             unidentified: Arc::new(Semaphore::new(budget::HTTP_UNIDENTIFIED_MAX)),
             refusals: Semaphore::new(budget::HTTP_REFUSALS_MAX),
+            page: None,
             closing_slots: Arc::default(),
             tasks,
             closing,
         }
+    }
+
+    pub(crate) fn with_page(self, live: Option<Live>) -> Self {
+        let page = live.map(|live| Page::new(live, self.settings.sse_keep_alive));
+        Self { page, ..self }
     }
 
     /// Accepts until the server closes.
@@ -216,14 +228,15 @@ impl HttpHost {
 
     async fn answer(&self, request: Request<Incoming>, open: &OpenRequest) -> Response<Body> {
         let (head, body) = request.into_parts();
-        if let Err((status, line)) = self.access.check(&head) {
-            warn!(status = status.as_u16(), path = head.uri.path(), line, "request refused");
-            let mut refusal = text(status, line);
-            if status == StatusCode::UNAUTHORIZED {
-                let scheme = HeaderValue::from_static("Bearer");
-                refusal.headers_mut().insert(WWW_AUTHENTICATE, scheme);
-            }
-            return refusal;
+        if let Err(refusal) = self.access.check(&head) {
+            return refused(&head, refusal);
+        }
+        if let Some((page, path)) = self.page.as_ref().zip(page::Path::of(head.uri.path())) {
+            let needs_token = path == page::Path::Events;
+            return match self.access.check_viewer(&head, needs_token) {
+                Err(refusal) => page.secure(refused(&head, refusal)),
+                Ok(()) => page.answer(path, &head.method, open, &self.closing),
+            };
         }
         let request = Request::from_parts(head, body);
         match request.uri().path() {
@@ -231,6 +244,10 @@ impl HttpHost {
             "/mcp" => self.speak_mcp(request, open).await,
             "/healthz" if request.method() == Method::GET => self.health().await,
             "/healthz" => not_allowed("GET"),
+            _ if self.page.is_some() => text(
+                StatusCode::NOT_FOUND,
+                "try / (a page), /mcp (MCP), /unity (the plugin) or /healthz",
+            ),
             _ => text(StatusCode::NOT_FOUND, "try /mcp (MCP), /unity (the plugin) or /healthz"),
         }
     }
@@ -294,12 +311,30 @@ impl HttpHost {
             "pid": self.settings.pid,
             "server_state": rendering::server_state(report.server_state),
             "editor_state": rendering::editor_state(report.editor_state),
+            "unchanged_ms": millis(report.unchanged_for),
         });
+        if let Some((why, ago)) = report.last_disconnect {
+            let ended = json!({ "reason": why.text(), "ms_ago": millis(ago) });
+            body = rendering::with(body, "last_disconnect", ended);
+        }
         if self.access.requires_token() {
             body = rendering::with(body, "requires_token", json!(true));
         }
         json(StatusCode::OK, &body)
     }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn refused(head: &Parts, (status, line): Refusal) -> Response<Body> {
+    warn!(status = status.as_u16(), path = head.uri.path(), line, "request refused");
+    let mut refusal = text(status, line);
+    if status == StatusCode::UNAUTHORIZED {
+        refusal.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
+    refusal
 }
 
 /// Keeps something for as long as the body exists.

@@ -11,11 +11,13 @@ use coordination::{
     rendering, validate_with,
 };
 use futures_util::FutureExt;
-use protocol::{Json, Map};
+use hyper::header::USER_AGENT;
+use hyper::http::request::Parts;
+use protocol::{Json, Map, printable};
 use rmcp::RoleServer;
 use rmcp::model::{
     CallToolResponse, CallToolResult, CreateTaskResult, ErrorCode as JsonRpcErrorCode, ErrorData,
-    Implementation, ProgressNotificationParam, Tool as McpTool,
+    Extensions, Implementation, ProgressNotificationParam, Tool as McpTool,
 };
 use rmcp::service::RequestContext;
 use serde::Deserialize;
@@ -28,7 +30,7 @@ use super::handler::knows_tasks;
 use super::tasks::TaskView;
 use super::tool_results::{self, protocol_error};
 use super::tool_schemas;
-use crate::budget::PROGRESS_STEP;
+use crate::budget::{PAGE_AGENT_MAX, PROGRESS_STEP};
 use crate::event_loop::{CoordinatorHandle, News, OpenCall};
 use crate::port::relay::{self, Progress};
 use crate::port::upstream::Upstream;
@@ -43,6 +45,8 @@ pub(crate) struct McpEndpointAdapter {
     pub(super) catalog: Catalog,
     /// How its agents reach it, for the log.
     transport: &'static str,
+    /// The page is on.
+    shows_agents: bool,
 }
 
 /// An answer to a call that the holder of the port gave.
@@ -70,11 +74,15 @@ impl McpEndpointAdapter {
         catalog: Catalog,
     ) -> Self {
         let tools = Arc::new(tool_schemas::all(catalog));
-        Self { core, upstream, tasks, tools, catalog, transport: "http" }
+        Self { core, upstream, tasks, tools, catalog, transport: "http", shows_agents: false }
     }
 
     pub(crate) fn over_stdio(self) -> Self {
         Self { transport: "stdio", ..self }
+    }
+
+    pub(crate) fn showing_agents(self, shows_agents: bool) -> Self {
+        Self { shows_agents, ..self }
     }
 
     /// An agent introduces itself.
@@ -103,6 +111,7 @@ impl McpEndpointAdapter {
         };
         let (tool, knows_tasks) = (call.tool(), knows_tasks(context));
         let request = relay::Request {
+            from: relay::RELAY,
             method: "tools/call",
             name: tool.name.to_owned(),
             params: json!({ "name": tool.name, "arguments": arguments }),
@@ -139,6 +148,7 @@ impl McpEndpointAdapter {
             .map_err(|failure| task_error(&failure))?;
         let tool = call.tool();
         let request = relay::Request {
+            from: relay::RELAY,
             method,
             name: task_id.to_owned(),
             params: json!({ "taskId": task_id, "inputResponses": {} }),
@@ -180,7 +190,7 @@ impl McpEndpointAdapter {
     async fn run(&self, request: ValidCall, context: &RequestContext<RoleServer>) -> Outcome {
         let wants_progress = context.meta.get_progress_token().is_some();
         let tool = request.tool();
-        let mut call = self.core.call(request, wants_progress).await;
+        let mut call = self.core.call_by(self.agent(context), request, wants_progress).await;
         match survive(follow(&mut call, context)).await {
             Some(Some(outcome)) => outcome,
             Some(None) => {
@@ -192,6 +202,23 @@ impl McpEndpointAdapter {
         }
     }
 
+    /// What the page calls the agent: the name that it gives itself, and how it reaches the server.
+    fn agent(&self, context: &RequestContext<RoleServer>) -> String {
+        if !self.shows_agents {
+            return String::new();
+        }
+        // Over HTTP, rmcp puts its own name where an agent gives none.
+        let client = match self.transport {
+            "stdio" => context.client_info(),
+            _ => context.meta.client_info(),
+        };
+        let named = client
+            .map(|client| client.name)
+            .or_else(|| Some(user_agent(&context.extensions)?.to_owned()));
+        let name = named.map(|name| printable(&name, PAGE_AGENT_MAX));
+        format!("{} ({})", name.as_deref().unwrap_or("agent"), self.transport)
+    }
+
     /// The core knows whether anything was sent, and says so.
     async fn break_off(&self, mut call: OpenCall) -> Outcome {
         self.core.tell(Event::CallBroke { call: call.id }).await;
@@ -201,6 +228,12 @@ impl McpEndpointAdapter {
             }
         }
     }
+}
+
+/// Of an agent over HTTP that does not give its name in each request.
+fn user_agent(extensions: &Extensions) -> Option<&str> {
+    let head: &Parts = extensions.get()?;
+    head.headers.get(USER_AGENT)?.to_str().ok()?.split(['/', ' ']).next()
 }
 
 /// The outcome of a call, or `None` if its agent has cancelled it.

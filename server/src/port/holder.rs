@@ -49,6 +49,12 @@ pub async fn identify<N: Network>(network: &N, port: u16) -> Option<Holder> {
     timeout(RELAY_IDENTIFY_TIMEOUT, ask(network, port)).await.ok().flatten()
 }
 
+/// What the holder says of its health; `None` if it says nothing in time that can be understood.
+pub(crate) async fn health<N: Network>(network: &N, port: u16) -> Option<protocol::Json> {
+    let asked = timeout(RELAY_IDENTIFY_TIMEOUT, ask_health(network, port)).await.ok()?;
+    serde_json::from_slice(&asked?).ok()
+}
+
 async fn ask<N: Network>(network: &N, port: u16) -> Option<Holder> {
     if !network.listener_is_same_user(port).await {
         return Some(Holder::OfAnotherUser);

@@ -33,7 +33,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Stream for S {}
 type Dial = dyn Fn(u16) -> BoxFuture<'static, io::Result<Box<dyn Stream>>> + Send + Sync;
 
 #[derive(Clone)]
-pub(super) struct Relay {
+pub(crate) struct Relay {
     dial: Arc<Dial>,
     all: Arc<Semaphore>,
     /// Fewer than all.
@@ -47,10 +47,15 @@ pub(crate) struct Target {
     pub(crate) token: Option<String>,
 }
 
+/// What a relay calls itself.
+pub(crate) const RELAY: &str = "unity-mcp relay";
+
 /// A request of an agent.
 pub(crate) struct Request {
+    /// Who asks, as the log of the holder names it.
+    pub(crate) from: &'static str,
     pub(crate) method: &'static str,
-    /// Of its tool or its task.
+    /// Of its tool or its task; empty for a method that concerns none.
     pub(crate) name: String,
     pub(crate) params: Json,
     /// For the log.
@@ -62,14 +67,14 @@ pub(crate) struct Request {
 }
 
 /// A connection to the holder, and the request that goes there.
-pub(super) struct Dialled {
+pub(crate) struct Dialled {
     holder: SendRequest<Full<Bytes>>,
     post: http::Request<Full<Bytes>>,
     _room: (OwnedSemaphorePermit, Option<OwnedSemaphorePermit>),
 }
 
 /// What became of a request.
-pub(super) enum Passed {
+pub(crate) enum Passed {
     /// The connection was refused, or it ended before anything was sent.
     NobodyThere,
     /// There is no connection for another reason, or the holder refused the request unread: nothing ran.
@@ -84,7 +89,7 @@ pub(super) enum Passed {
 }
 
 impl Relay {
-    pub(super) fn new<N: Network>(network: N) -> Self {
+    pub(crate) fn new<N: Network>(network: N) -> Self {
         let dial = move |port| -> BoxFuture<'static, io::Result<Box<dyn Stream>>> {
             let network = network.clone();
             Box::pin(async move {
@@ -98,7 +103,7 @@ impl Relay {
     }
 
     /// Connects to the holder. Nothing is sent yet.
-    pub(super) async fn dial(&self, to: &Target, request: &Request) -> Result<Dialled, Passed> {
+    pub(crate) async fn dial(&self, to: &Target, request: &Request) -> Result<Dialled, Passed> {
         let take = |room: &Arc<Semaphore>| room.clone().try_acquire_owned();
         let waiting = request.may_wait.then(|| take(&self.waiting)).transpose();
         let room = take(&self.all).and_then(|all| Ok((all, waiting?)));
@@ -118,7 +123,7 @@ impl Relay {
 
 impl Dialled {
     /// The holder's progress reports go to `progress`. Dropping this cancels the call there.
-    pub(super) async fn send(self, progress: &mpsc::Sender<Progress>) -> Passed {
+    pub(crate) async fn send(self, progress: &mpsc::Sender<Progress>) -> Passed {
         let Self { mut holder, post, _room } = self;
         let sent = timeout(RELAY_SILENCE_TIMEOUT, holder.try_send_request(post)).await;
         let response = match sent {
@@ -140,7 +145,7 @@ impl Dialled {
 }
 
 /// Speaks HTTP over a stream.
-pub(super) async fn connect<S>(stream: S) -> io::Result<SendRequest<Full<Bytes>>>
+pub(crate) async fn connect<S>(stream: S) -> io::Result<SendRequest<Full<Bytes>>>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -153,7 +158,7 @@ where
 
 /// One self-contained request of 2026-07-28, which needs no session.
 fn post(to: &Target, request: &Request) -> http::Result<http::Request<Full<Bytes>>> {
-    let Request { method, name, params, knows_tasks, .. } = request;
+    let Request { from, method, name, params, knows_tasks, .. } = request;
     let version = ProtocolVersion::V_2026_07_28;
     let tasks = json!({ "extensions": { TASKS_EXTENSION_ID: {} } });
     let meta = json!({
@@ -161,7 +166,7 @@ fn post(to: &Target, request: &Request) -> http::Result<http::Request<Full<Bytes
         "io.modelcontextprotocol/protocolVersion": version.as_str(),
         "io.modelcontextprotocol/clientCapabilities": if *knows_tasks { tasks } else { json!({}) },
         "io.modelcontextprotocol/clientInfo": {
-            "name": concat!(env!("CARGO_PKG_NAME"), " relay"),
+            "name": from,
             "version": env!("CARGO_PKG_VERSION"),
         },
     });
@@ -174,12 +179,14 @@ fn post(to: &Target, request: &Request) -> http::Result<http::Request<Full<Bytes
     if let Some(token) = &to.token {
         post = post.header(AUTHORIZATION, format!("Bearer {token}"));
     }
+    if !name.is_empty() {
+        post = post.header("mcp-name", name);
+    }
     post.header(HOST, format!("127.0.0.1:{}", to.port))
         .header(CONTENT_TYPE, "application/json")
         .header(ACCEPT, "application/json, text/event-stream")
         .header("mcp-protocol-version", version.as_str())
         .header("mcp-method", *method)
-        .header("mcp-name", name)
         .body(Full::new(Bytes::from(body.to_string())))
 }
 

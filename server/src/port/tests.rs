@@ -270,6 +270,7 @@ type Ran = (Result<Result<Json, ErrorData>, Failure>, bool);
 
 fn request(call: &ValidCall, may_wait: bool) -> Request {
     Request {
+        from: "test",
         method: "tools/call",
         name: call.tool().name.to_owned(),
         params: json!({ "name": call.tool().name, "arguments": {} }),

@@ -3,6 +3,7 @@
 pub(crate) mod canary;
 pub(crate) mod figures;
 mod findings;
+pub(crate) mod pictures;
 mod progress;
 pub(crate) mod scenario;
 pub(crate) mod swarm;

@@ -1,8 +1,7 @@
-//! The commands about scenarios: list, run, meta, html, validate.
+//! The commands about scenarios: list, run, meta, validate.
 
 use std::borrow::Cow;
 use std::io::Write as _;
-use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
@@ -80,7 +79,7 @@ pub(crate) fn run(
             print(&format!("  {failure}\n"));
         }
         if !run.failures.is_empty() {
-            print(&match findings::write(&file.name.replace("::", "_"), &scenario, &run) {
+            print(&match findings::write(&file.name.replace("::", "_"), level, &scenario, &run) {
                 Ok(path) => format!("  drawn in {}\n", path.with_extension("html").display()),
                 Err(problem) => format!("  it could not be drawn: {problem}\n"),
             });
@@ -95,25 +94,6 @@ pub(crate) fn run(
         count as f64 / elapsed.as_secs_f64(),
     ));
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-}
-
-pub(crate) fn html(what: &str, seed: Option<u64>, output: &Path) -> ExitCode {
-    let scenarios = match read_with_seed(Some(what), seed) {
-        Ok(scenarios) => scenarios,
-        Err(problem) => return usage_error(&problem),
-    };
-    let [(file, scenario)] = scenarios.as_slice() else {
-        let names: Vec<&str> = scenarios.iter().map(|(file, _)| file.name.as_str()).collect();
-        return usage_error(&format!("name one scenario; {what} matches {}", names.join(", ")));
-    };
-    let page = sim::record::html::page(&file.name, scenario, &run::run(Level::Full, scenario));
-    match std::fs::write(output, page) {
-        Ok(()) => {
-            println!("{} is drawn in {}", file.name, output.display());
-            ExitCode::SUCCESS
-        }
-        Err(error) => usage_error(&format!("{}: {error}", output.display())),
-    }
 }
 
 /// Prints all records of all scenarios with this seed, for `meta` to compare. `reverse` runs them in the other order:
@@ -197,7 +177,7 @@ fn show_difference(one: &[u8], other: &[u8]) {
 }
 
 /// `seed` replaces the seed of each scenario.
-fn read_with_seed(
+pub(super) fn read_with_seed(
     what: Option<&str>,
     seed: Option<u64>,
 ) -> Result<Vec<(ScenarioFile, Scenario)>, String> {
@@ -226,7 +206,7 @@ fn print(text: &str) {
     }
 }
 
-fn usage_error(problem: &str) -> ExitCode {
+pub(super) fn usage_error(problem: &str) -> ExitCode {
     eprintln!("sim: {problem}");
     ExitCode::from(USAGE)
 }

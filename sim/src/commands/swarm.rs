@@ -140,7 +140,7 @@ fn show_finding(level: Level, seed: u64, found: &[String]) -> ExitCode {
         found.first().map_or("", String::as_str)
     );
     println!("the smallest plan that finds it:\n\n{}", small.text());
-    match findings::write(&format!("seed_{seed}"), &small, &run(level, &small)) {
+    match findings::write(&format!("seed_{seed}"), level, &small, &run(level, &small)) {
         Ok(path) => println!("written to {} with its trace and its page", path.display()),
         Err(problem) => println!("it could not be written: {problem}"),
     }

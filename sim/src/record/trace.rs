@@ -59,8 +59,13 @@ pub(crate) fn render(lines: &[Line]) -> String {
 
 /// The server's side of everything, without the frames of the types in `hidden`.
 pub(crate) fn lines(records: &[Record], hidden: &'static [&'static str]) -> Vec<Line> {
+    by_record(records, hidden).into_iter().flatten().collect()
+}
+
+/// The line of each record that has one.
+pub(crate) fn by_record(records: &[Record], hidden: &'static [&'static str]) -> Vec<Option<Line>> {
     let mut writer = Writer { hidden, ..Writer::default() };
-    records.iter().filter_map(|record| writer.line(record)).collect()
+    records.iter().map(|record| writer.line(record)).collect()
 }
 
 #[derive(Default)]
@@ -320,8 +325,18 @@ const SHORTER: [(&str, &str); 7] = [
     ("server_version", "server"),
     ("editor_state", "editor"),
 ];
-/// Fields that every frame has, or that change with each release. The book has the name of its Editor.
-const OMITTED: [&str; 6] = ["type", "timestamp", "version", "_meta", "resultType", "request_book"];
+/// Fields that every frame has, that change with each release, or that repeat what the trace shows. The book has the name
+/// of its Editor.
+const OMITTED: [&str; 8] = [
+    "type",
+    "timestamp",
+    "version",
+    "_meta",
+    "resultType",
+    "request_book",
+    "unchanged_ms",
+    "last_disconnect",
+];
 
 fn frame_fields(frame: &Json) -> String {
     let Some(all) = frame.as_object() else { return short(&frame.to_string()) };

@@ -1,10 +1,18 @@
-//! The command line.
+//! The command line: the server without a subcommand, and a file for each subcommand.
+
+mod call;
+mod certify;
+mod completions;
+mod doctor;
+mod setup;
+mod status;
+mod verify;
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
-use unity_mcp::config_loader::{RawFlags, setting_flags};
+use unity_mcp::commands::{self, ServerOptions};
+use unity_mcp::config_loader::{Page, RawFlags, setting_flags};
 
 const ABOUT: &str = "MCP server for the Unity Editor.
 
@@ -16,6 +24,11 @@ const AFTER_HELP: &str = "Examples:
   unity-mcp --stdio           for an agent that starts the server itself
   unity-mcp --port 8123       for agents over HTTP, at http://127.0.0.1:8123/mcp
   unity-mcp --print-config    show every setting and where its value comes from
+  unity-mcp setup             add the server to MCP clients
+  unity-mcp doctor            find out what keeps an agent from Unity
+  unity-mcp call --list       call a tool from the shell
+  unity-mcp verify            compile, test and check the console
+  unity-mcp status            what the running server knows
   unity-mcp certify           check whether a Unity plugin keeps the rules
 
 Settings are read from flags, then from unity-mcp.server.json (in the folder of
@@ -26,30 +39,17 @@ same name with dashes.
 Exit codes: 0 stopped cleanly, 2 bad flags or configuration, 3 the port is in
 use, 1 anything else.";
 
-const CERTIFY_ABOUT: &str = "Check whether a Unity plugin keeps the rules of docs/PROTOCOL.md.
-
-Listens like the server, waits for a plugin to connect, and drives it through the checks. Stop a
-server that uses the same port first. It reads the console and runs tests of the project; it changes
-nothing in it.
-
-Some checks need an Editor that compiles, reloads its domain or is blocked. At a terminal, it asks
-you to do that in Unity. With --driver, a program does it.";
-
-const CERTIFY_AFTER_HELP: &str = "Examples:
-  unity-mcp certify                      for the Unity that is open now
-  unity-mcp certify --only read_console  only the checks of one tool
-  unity-mcp certify --port 0 --driver \"mock-unity --port {port} --reload 300ms\"
-
-The driver takes words on stdin, as mock-unity does: compile 500ms, reload 300ms, freeze 1s,
-log error \"text\", tests fail 1, tests pass, quit.
-
-Exit codes: 0 no check failed, 1 a check failed, 2 bad flags, 3 the port is in use or no plugin
-connected in time.";
-
 /// What the program is asked to do.
 pub(crate) enum Asked {
     Serve(Arguments),
-    Certify(certify::Options),
+    Certify(::certify::Options),
+    Call(commands::call::Options),
+    Doctor(commands::doctor::Options),
+    /// A generated text for stdout.
+    Print(Vec<u8>),
+    Verify(commands::verify::Options),
+    Setup(commands::setup::Asked),
+    Status(commands::status::Options),
 }
 
 pub(crate) struct Arguments {
@@ -61,21 +61,16 @@ pub(crate) struct Arguments {
 /// Exits the process for `--help`, `--version` and bad flags.
 pub(crate) fn parse() -> Asked {
     let matches = command().get_matches();
-    match matches.subcommand_matches("certify") {
-        Some(matches) => Asked::Certify(certify_options(matches)),
-        None => Asked::Serve(arguments(&matches)),
-    }
-}
-
-fn certify_options(matches: &ArgMatches) -> certify::Options {
-    let only = matches.get_many("only").unwrap_or_default();
-    certify::Options {
-        port: matches.get_one("port").copied().unwrap_or_default(),
-        driver: matches.get_one("driver").cloned(),
-        json: matches.get_flag("json"),
-        only: only.cloned().collect(),
-        wait: Duration::from_secs(matches.get_one("wait").copied().unwrap_or_default()),
-        list: matches.get_flag("list"),
+    match matches.subcommand() {
+        Some(("certify", matches)) => Asked::Certify(certify::options(matches)),
+        Some(("call", matches)) => Asked::Call(call::options(matches)),
+        Some(("doctor", matches)) => Asked::Doctor(doctor::options(matches)),
+        Some(("completions", matches)) => Asked::Print(completions::script(matches, command())),
+        Some(("man", matches)) => Asked::Print(completions::man(matches, command())),
+        Some(("verify", matches)) => Asked::Verify(verify::options(matches)),
+        Some(("setup", matches)) => Asked::Setup(setup::options(matches)),
+        Some(("status", matches)) => Asked::Status(status::options(matches)),
+        Some(_) | None => Asked::Serve(arguments(&matches)),
     }
 }
 
@@ -90,8 +85,17 @@ fn arguments(matches: &ArgMatches) -> Arguments {
         flags: RawFlags {
             config: matches.get_one("config").cloned(),
             project: matches.get_one("project").cloned(),
+            page: page(matches),
             settings: settings.collect(),
         },
+    }
+}
+
+fn page(matches: &ArgMatches) -> Page {
+    match (matches.get_flag("no-page"), matches.get_flag("page-bodies")) {
+        (true, _) => Page::Off,
+        (false, true) => Page::WithBodies,
+        (false, false) => Page::WithoutBodies,
     }
 }
 
@@ -99,35 +103,42 @@ fn flag(name: &'static str, help: &'static str) -> Arg {
     Arg::new(name).long(name).help(help).action(ArgAction::SetTrue)
 }
 
-fn certify_command() -> Command {
+/// Which server a command is for.
+fn server_args() -> [Arg; 3] {
     let option = |name: &'static str, value: &'static str, help: &'static str| {
         Arg::new(name).long(name).value_name(value).help(help)
     };
-    Command::new("certify")
-        .about("Check whether a Unity plugin keeps the rules; see certify --help")
-        .long_about(CERTIFY_ABOUT)
-        .after_help(CERTIFY_AFTER_HELP)
-        .arg(
-            option("port", "N", "Port on 127.0.0.1; 0 takes a free one")
-                .default_value("8091")
-                .value_parser(value_parser!(u16)),
+    [
+        option("port", "N", "Port of the server [default: its setting, or 8091]")
+            .value_parser(value_parser!(u16).range(1..)),
+        option("config", "FILE", "Read settings from FILE instead of unity-mcp.server.json")
+            .value_parser(value_parser!(PathBuf)),
+        option(
+            "project",
+            "DIR",
+            "The Unity project [default: the one around the working directory]",
         )
-        .arg(option(
-            "driver",
-            "COMMAND",
-            "Start this program and type words on its stdin; {port} is replaced",
-        ))
-        .arg(
-            option("only", "TEXT", "Only checks whose name contains TEXT; can be repeated")
-                .action(ArgAction::Append),
-        )
-        .arg(
-            option("wait", "SECONDS", "How long to wait for a plugin or a person")
-                .default_value("60")
-                .value_parser(value_parser!(u64).range(1..=3_600)),
-        )
-        .arg(flag("json", "Print one JSON object per line"))
-        .arg(flag("list", "Show the checks, then exit"))
+        .value_parser(value_parser!(PathBuf)),
+    ]
+}
+
+fn start_flag() -> Arg {
+    flag("start", "If no server runs, start one that ends with this command")
+}
+
+fn server_options(matches: &ArgMatches) -> ServerOptions {
+    let port: Option<u16> = matches.get_one("port").copied();
+    let settings = port.map(|port| ("unity_ws_port".to_owned(), port.to_string()));
+    ServerOptions {
+        flags: RawFlags {
+            config: matches.get_one("config").cloned(),
+            project: matches.get_one("project").cloned(),
+            settings: settings.into_iter().collect(),
+            page: Page::default(),
+        },
+        // Only some commands have the flag.
+        start: matches!(matches.try_get_one("start"), Ok(Some(true))),
+    }
 }
 
 fn command() -> Command {
@@ -170,8 +181,20 @@ fn command() -> Command {
                 .value_parser(value_parser!(PathBuf)),
         )
         .arg(flag("print-config", "Show every setting and where its value comes from, then exit"))
+        .arg(
+            flag("page-bodies", "Show arguments and results of calls on the page at http://127.0.0.1:PORT/")
+                .conflicts_with("no-page"),
+        )
+        .arg(flag("no-page", "Do not serve the page that shows what happens"))
         .args(settings)
-        .subcommand(certify_command())
+        .subcommand(certify::command())
+        .subcommand(call::command())
+        .subcommand(doctor::command())
+        .subcommand(completions::command())
+        .subcommand(completions::man_command())
+        .subcommand(verify::command())
+        .subcommand(setup::command())
+        .subcommand(status::command())
         .args_conflicts_with_subcommands(true)
         .disable_help_subcommand(true)
 }
