@@ -28,6 +28,11 @@ docs:
 demo *flags:
     cargo run --release -p mock-unity --locked -- demo {{flags}}
 
+# Draw the pictures of the documents
+pictures:
+    cargo run -p sim --locked -- svg compile::a_call_waits_over_the_domain_reload --theme light -o docs/pictures/reload-light.svg
+    cargo run -p sim --locked -- svg compile::a_call_waits_over_the_domain_reload --theme dark -o docs/pictures/reload-dark.svg
+
 # The attacks on the release build
 security *flags:
     tests/security/run {{flags}}
@@ -35,6 +40,18 @@ security *flags:
 # The Unity plugin on Mono: compile, NUnit tests, and the same behaviours as with the mock
 plugin *flags:
     tests/plugin/run {{flags}}
+
+# The release for five systems and all packages, into dist/
+dist *flags:
+    packaging/dist {{flags}}
+
+# The packages of this machine: validate, install offline, talk MCP
+packages:
+    tests/packages/run
+
+# The Windows programs and their tests under Wine
+windows *flags:
+    tests/windows/run {{flags}}
 
 # Do the tests notice small changes of the core?
 mutants *flags:
