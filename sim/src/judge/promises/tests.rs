@@ -248,22 +248,56 @@ fn unity_is_asked_about_a_job_in_time_and_gets_the_cancel_that_was_promised() {
 }
 
 #[test]
-fn no_job_is_asked_about_while_an_answer_that_came_with_the_end_of_its_session_may_be_lost() {
-    let asked_about = |answered: u64| {
+fn a_job_waits_while_an_answer_that_came_with_the_end_of_its_session_may_be_lost() {
+    let said = |answered: u64, last: &[Said]| {
         let hello = json!({ "type": "hello", "state": "ready" });
-        let sent = json!({ "client_request_id": "call1", "timeout_ms": 4_000 });
+        let sent = json!({ "timeout_ms": 4_000 });
         let more = [
             (30, "to unity", from_unity("execute", "r2", sent)),
             (answered, "from unity", from_unity("result", "r2", json!({ "result": {} }))),
             (60, "from unity", "the end".into()),
             (100, "from unity#2", hello.clone()),
             (100, "to unity#2", hello),
+        ];
+        timed(&after(after(job(), &more), last), Books::default())
+    };
+    let ping = (1_400, "to unity#2", json!({ "type": "ping" }));
+    let asked_about = |answered| said(answered, std::slice::from_ref(&ping));
+    assert!(!asked_about(60).contains("was not asked about"), "{}", asked_about(60));
+    assert!(asked_about(59).contains("was not asked about call1"), "{}", asked_about(59));
+
+    let promised = [
+        (110, "from ann", asks(2, "cancel_job", json!({ "job_id": "job-1" }))),
+        (110, "to ann", told(2, json!({ "job_id": "job-1", "status": "cancel_requested" }))),
+        (900, "to unity#2", json!({ "type": "ping" })),
+    ];
+    let cancelled = |answered| said(answered, &promised);
+    assert_eq!(cancelled(60), "");
+    assert!(cancelled(59).contains("promised and not sent"), "{}", cancelled(59));
+    // A server that sends something else does not wait.
+    let [asked, told, last] = promised.clone();
+    let other = (120, "to unity#2", from_unity("execute", "r3", json!({ "timeout_ms": 4_000 })));
+    let other_answer = (130, "from unity#2", from_unity("result", "r3", json!({ "result": {} })));
+    let busy = said(60, &[asked, told, other, other_answer, last]);
+    assert!(busy.contains("promised and not sent"), "{busy}");
+}
+
+#[test]
+fn a_job_whose_acceptance_came_with_the_end_of_its_session_need_not_be_asked_about() {
+    let said = |ended: u64| {
+        let hello = json!({ "type": "hello", "state": "ready" });
+        let more = [
+            (ended, "from unity", "the end".into()),
+            (100, "from unity#2", hello.clone()),
+            (100, "to unity#2", hello),
+            (200, "to unity#2", from_unity("execute", "r2", json!({ "timeout_ms": 4_000 }))),
+            (210, "from unity#2", from_unity("result", "r2", json!({ "result": {} }))),
             (1_400, "to unity#2", json!({ "type": "ping" })),
         ];
         timed(&after(job(), &more), Books::default())
     };
-    assert!(!asked_about(60).contains("was not asked about"), "{}", asked_about(60));
-    assert!(asked_about(59).contains("was not asked about call1"), "{}", asked_about(59));
+    assert!(!said(20).contains("was not asked about"), "{}", said(20));
+    assert!(said(21).contains("was not asked about call1"), "{}", said(21));
 }
 
 #[test]

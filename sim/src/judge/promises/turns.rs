@@ -29,8 +29,10 @@ pub(super) struct Turns {
     rules: Rules,
     session: Option<Session>,
     lost_at: Option<Duration>,
-    /// When Unity last answered a request to run something.
-    answered_at: Option<Duration>,
+    /// The request to run something that Unity answered last, and when.
+    answered: Option<(Duration, String, Sent)>,
+    /// A request whose answer came together with the end of its session: the server may still wait for it.
+    doubtful: Option<String>,
     /// Requests that Unity has, by their id.
     at_unity: BTreeMap<String, Sent>,
     /// What Unity ran when a frame over the limit ended its session: the next session may still run it.
@@ -51,6 +53,7 @@ struct Session {
     not_ready_since: Duration,
 }
 
+#[derive(Clone)]
 struct Sent {
     at: Duration,
     on: Arc<str>,
@@ -190,10 +193,12 @@ impl Turns {
             self.session = None;
             self.lost_at = Some(now);
             self.at_unity.retain(|_, sent| sent.kind == Kind::Work);
-            // An answer that came together with the end may be too late: then the server waits for it on the next
-            // session, and asks about no job before that.
-            if self.answered_at == Some(now) {
-                self.jobs.values_mut().for_each(|job| job.until = Duration::ZERO);
+            if let Some((at, id, sent)) = self.answered.take()
+                && at == now
+            {
+                self.jobs.remove(&id); // Whether the server knows of it is not known.
+                self.doubtful = Some(id.clone());
+                self.at_unity.insert(id, sent);
             }
             self.update(now);
         }
@@ -280,6 +285,12 @@ impl Turns {
             }
             _ => (Kind::Work, None),
         };
+        // The server sends nothing else while it waits. Only the cancel of a submission needs no turn.
+        if sent_kind != Kind::Cancel
+            && let Some(id) = self.doubtful.take()
+        {
+            self.at_unity.remove(&id);
+        }
         let (on, number) = (wire.client.clone(), wire.number);
         let sent = Sent { at: now, on, number, timeout, kind: sent_kind, job: about };
         self.at_unity.insert(id, sent);
@@ -319,7 +330,7 @@ impl Turns {
         };
         let is_same = sent.number == session.wire.number;
         if sent.kind == Kind::Work {
-            self.answered_at = Some(now);
+            self.answered = Some((now, id.clone(), sent.clone()));
         }
         self.update(now);
         self.on_question_over(now, &sent);
