@@ -46,7 +46,7 @@ impl Network for Loopback {
     type Listener = TcpListener;
 
     async fn bind(&self, port: u16) -> io::Result<TcpListener> {
-        sockets::own_user(); // Before an attack can take the descriptors that it needs.
+        sockets::prepare(); // Before an attack can take the descriptors that it needs.
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await;
         let listener = listener.map_err(imp::explain_bind)?;
         warn_of_a_namesake(Listener::port(&listener)).await;

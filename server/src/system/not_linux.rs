@@ -8,10 +8,8 @@ use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 
-/// Not needed where it is compared with nobody.
-pub(super) fn own_user() -> Option<u32> {
-    None
-}
+/// There is nothing to prepare.
+pub(super) fn prepare() {}
 
 pub(super) fn peer_is_same_user(
     _peer: SocketAddr,
