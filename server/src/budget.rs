@@ -225,9 +225,10 @@ pub(crate) const STATUS_CALLS_MAX: usize = 10;
 
 // The log.
 
-/// Lines that wait to be written.
-pub(crate) const LOG_WAITING_MAX: usize = 1_024;
+/// Of the lines that wait to be written.
 pub(crate) const LOG_WAITING_BYTES_MAX: usize = MIB;
+/// How long the thread that writes lets lines gather after it has written some.
+pub(crate) const LOG_BATCH: Duration = Duration::from_millis(10);
 /// Lines that may come at once, and lines per second after that.
 pub(crate) const LOG_BURST_MAX: f64 = 1_000.0;
 pub(crate) const LOG_PER_SECOND: f64 = 100.0;

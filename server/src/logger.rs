@@ -1,13 +1,13 @@
-//! Logger: the only place that writes logs, to stderr alone. It never waits: lines go through a bounded
-//! channel to a thread, so an unread stderr stops neither the server nor its end.
+//! Logger: the only place that writes logs, to stderr alone. It never waits: a thread writes the lines, so an unread
+//! stderr stops neither the server nor its end.
 //!
 //! Every text is escaped, whatever field a peer's words stand in, and lines are rationed: a peer can
 //! neither forge a line nor fill a disk.
 
+mod line_queue;
+
 use std::fmt;
-use std::io::{self, IsTerminal as _, Write as _};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::io::{self, IsTerminal as _};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -21,11 +21,9 @@ use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
 use tracing_subscriber::registry::Registry;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-use crate::budget::{
-    LOG_BURST_MAX, LOG_FLUSH_TIMEOUT, LOG_PER_SECOND, LOG_TEXT_MAX, LOG_WAITING_BYTES_MAX,
-    LOG_WAITING_MAX,
-};
+use crate::budget::{LOG_BURST_MAX, LOG_FLUSH_TIMEOUT, LOG_PER_SECOND, LOG_TEXT_MAX};
 use crate::system;
+use line_queue::LineQueue;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Format {
@@ -34,15 +32,7 @@ enum Format {
 }
 
 /// Waits for the last lines when it is dropped.
-pub struct Logger {
-    lines: SyncSender<Item>,
-    written: Receiver<()>,
-}
-
-enum Item {
-    Line(String),
-    End,
-}
+pub struct Logger(Arc<LineQueue>);
 
 /// From here on `tracing` writes here; once per process. `level` and `format` are words of the configuration.
 pub fn start(level: &str, format: &str) -> Logger {
@@ -51,19 +41,17 @@ pub fn start(level: &str, format: &str) -> Logger {
         "json" => Format::Json,
         _ => Format::Text { has_colour: shows_colour() },
     };
-    let (lines, waiting) = sync_channel(LOG_WAITING_MAX);
-    let (done, written) = sync_channel(1);
-    let bytes = Arc::new(AtomicUsize::new(0));
-    let written_bytes = bytes.clone();
-    std::thread::spawn(move || write_lines(&waiting, &written_bytes, &done));
+    let lines = Arc::new(LineQueue::default());
+    let waiting = lines.clone();
+    std::thread::spawn(move || waiting.write_to(io::stderr()));
     let ration = Mutex::new(Ration::new(Instant::now()));
-    let layer = Lines { format, lines: lines.clone(), bytes, ration };
+    let layer = Lines { format, lines: lines.clone(), ration };
     // rmcp warns of every error it answers with, and shows payloads below that.
     let targets = Targets::new().with_default(LevelFilter::ERROR).with_target("unity_mcp", level);
     Registry::default().with(layer.with_filter(targets)).init();
     // The default hook writes raw text, and waits for a stderr that is not read.
     std::panic::set_hook(Box::new(|panic| error!("a defect: {panic}")));
-    Logger { lines, written }
+    Logger(lines)
 }
 
 /// On a terminal, unless the user does not want it (no-color.org).
@@ -76,30 +64,13 @@ fn shows_colour() -> bool {
 impl Drop for Logger {
     fn drop(&mut self) {
         // A stderr that is not read is not waited for.
-        if self.lines.try_send(Item::End).is_ok() {
-            self.written.recv_timeout(LOG_FLUSH_TIMEOUT).unwrap_or_default();
-        }
-    }
-}
-
-fn write_lines(waiting: &Receiver<Item>, bytes: &AtomicUsize, done: &SyncSender<()>) {
-    for item in waiting {
-        match item {
-            Item::Line(line) => {
-                // A log that cannot be written must not hurt a call.
-                io::stderr().write_all(line.as_bytes()).unwrap_or_default();
-                bytes.fetch_sub(line.len(), Ordering::Relaxed);
-            }
-            Item::End => done.send(()).unwrap_or_default(),
-        }
+        self.0.end(LOG_FLUSH_TIMEOUT);
     }
 }
 
 struct Lines {
     format: Format,
-    lines: SyncSender<Item>,
-    /// Of the lines that wait.
-    bytes: Arc<AtomicUsize>,
+    lines: Arc<LineQueue>,
     ration: Mutex<Ration>,
 }
 
@@ -110,9 +81,9 @@ impl<S: Subscriber> Layer<S> for Lines {
         let level = *event.metadata().level();
         if left_out > 0 {
             let message = format!("{left_out} lines were left out: too many at once");
-            self.write(level, &Fields { message, rest: Map::new() });
+            self.write(level, &Fields { message, rest: Vec::new() });
         }
-        let mut fields = Fields { message: String::new(), rest: Map::new() };
+        let mut fields = Fields { message: String::new(), rest: Vec::new() };
         event.record(&mut fields);
         ration.pay_for(self.write(level, &fields));
     }
@@ -128,13 +99,8 @@ impl Lines {
             Format::Text { has_colour } => text_line(&time, level, fields, has_colour),
             Format::Json => json_line(&time, level, fields),
         };
-        let length = line.len();
-        // A full channel means that stderr is not read: the line is lost, the server goes on.
-        let room = self.bytes.fetch_add(length, Ordering::Relaxed) < LOG_WAITING_BYTES_MAX;
-        if !room || self.lines.try_send(Item::Line(line)).is_err() {
-            self.bytes.fetch_sub(length, Ordering::Relaxed);
-        }
-        length
+        self.lines.push(&line);
+        line.len()
     }
 }
 
@@ -142,19 +108,25 @@ fn text_line(time: &str, level: Level, fields: &Fields, has_colour: bool) -> Str
     let (begin, end) = if has_colour { (colour(level), "\x1b[0m") } else { ("", "") };
     let mut line = format!("{time} {begin}{level:>5}{end} {}", fields.message);
     for (name, value) in &fields.rest {
-        let plain = |sign: char| sign.is_ascii_alphanumeric() || "._:-/".contains(sign);
-        match value.as_str() {
-            Some(text) if text.is_empty() || !text.chars().all(plain) => {
+        line.extend([" ", name, "="]);
+        match value {
+            Json::String(text) if text.is_empty() || !text.bytes().all(is_plain) => {
                 // A text ends where it seems to end.
                 let quoted = text.replace('\\', "\\\\").replace('"', "\\\"");
-                line.push_str(&format!(" {name}=\"{quoted}\""));
+                line.extend(["\"", &quoted, "\""]);
             }
-            Some(text) => line.push_str(&format!(" {name}={text}")),
-            None => line.push_str(&format!(" {name}={value}")),
+            Json::String(text) => line.push_str(text),
+            Json::Null | Json::Bool(_) | Json::Number(_) | Json::Array(_) | Json::Object(_) => {
+                line.push_str(&value.to_string());
+            }
         }
     }
     line.push('\n');
     line
+}
+
+fn is_plain(sign: u8) -> bool {
+    sign.is_ascii_alphanumeric() || b"._:-/".contains(&sign)
 }
 
 fn colour(level: Level) -> &'static str {
@@ -171,19 +143,19 @@ fn json_line(time: &str, level: Level, fields: &Fields) -> String {
     let head = [("time", time), ("level", level.as_str()), ("message", &fields.message)];
     let head = head.map(|(name, text)| (name.to_owned(), Json::from(text)));
     let mut line = Map::from_iter(head);
-    line.extend(fields.rest.clone());
+    line.extend(fields.rest.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
     format!("{}\n", Json::Object(line))
 }
 
 /// What an event says, every text made printable.
 struct Fields {
     message: String,
-    rest: Map<String, Json>,
+    rest: Vec<(&'static str, Json)>,
 }
 
 impl Fields {
     fn add(&mut self, field: &Field, value: Json) {
-        self.rest.insert(field.name().to_owned(), value);
+        self.rest.push((field.name(), value));
     }
 }
 
@@ -250,7 +222,7 @@ impl Ration {
 mod tests {
     use std::time::{Duration, Instant};
 
-    use protocol::{Json, Map};
+    use protocol::Json;
     use tracing::Level;
 
     use super::{Fields, Ration, json_line, text_line};
@@ -271,11 +243,11 @@ mod tests {
 
     #[test]
     fn a_line_has_one_form_for_people_and_one_for_programs() {
-        let rest = Map::from_iter([
-            ("call".to_owned(), Json::from(7)),
-            ("holder".to_owned(), Json::from("a \"b\"")),
-            ("request_id".to_owned(), Json::from("req-a-1")),
-        ]);
+        let rest = vec![
+            ("call", Json::from(7)),
+            ("holder", Json::from("a \"b\"")),
+            ("request_id", Json::from("req-a-1")),
+        ];
         let fields = Fields { message: "call failed".to_owned(), rest };
         assert_eq!(
             text_line("T", Level::INFO, &fields, false),
@@ -289,7 +261,7 @@ mod tests {
 
     #[test]
     fn a_line_on_a_terminal_has_a_coloured_level() {
-        let fields = Fields { message: "hello".to_owned(), rest: Map::new() };
+        let fields = Fields { message: "hello".to_owned(), rest: Vec::new() };
         let levels = [Level::ERROR, Level::WARN, Level::INFO, Level::DEBUG, Level::TRACE];
         let lines = levels.map(|level| text_line("T", level, &fields, true));
         assert_eq!(lines[0], "T \u{1b}[31mERROR\u{1b}[0m hello\n");
@@ -298,7 +270,7 @@ mod tests {
 
     #[test]
     fn no_text_ends_before_its_end() {
-        let rest = Map::from_iter([("name".to_owned(), Json::from("x\\\" code=FORGED"))]);
+        let rest = vec![("name", Json::from("x\\\" code=FORGED"))];
         let line =
             text_line("T", Level::INFO, &Fields { message: "hello".to_owned(), rest }, false);
         assert_eq!(line.trim_end(), r#"T  INFO hello name="x\\\" code=FORGED""#);
