@@ -86,6 +86,7 @@ pub(crate) async fn run(demo: Demo) -> Result<(), String> {
 }
 
 impl Stage {
+    /// Up to the moment when Unity begins to connect.
     async fn set(
         program: &Path,
         plugin: Option<&Path>,
@@ -102,6 +103,12 @@ impl Stage {
         let port = timeout(STEP_TIMEOUT, port).await.map_err(silent)??;
         let agent = timeout(STEP_TIMEOUT, Agent.serve(streams)).await.map_err(silent)?;
         let agent = agent.map_err(|error| format!("the server does not answer as MCP: {error}"))?;
+        chapter("1. An agent lists the tools");
+        let tools = agent.list_all_tools().await.map_err(|error| error.to_string())?;
+        let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_ref()).collect();
+        agent_says(&format!("sees {}", names.join(", ")));
+
+        chapter("2. Unity connects");
         let unity = match plugin {
             Some(host) => Unity::plugin(host, port)?,
             None => Unity::mock(port),
@@ -110,12 +117,6 @@ impl Stage {
     }
 
     async fn story(&self) -> Result<(), String> {
-        chapter("1. An agent lists the tools");
-        let tools = self.agent.list_all_tools().await.map_err(|error| error.to_string())?;
-        let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_ref()).collect();
-        agent_says(&format!("sees {}", names.join(", ")));
-
-        chapter("2. Unity connects");
         self.wait_for("get_editor_state", json!({}), |state| at(state, "/connected") == "true")
             .await?;
         let state = self.show("get_editor_state", json!({})).await?;
