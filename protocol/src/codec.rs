@@ -31,7 +31,7 @@ macro_rules! direction {
     (
         $(#[$about:meta])*
         $name:ident {
-            $($(#[$doc:meta])* $wire:literal => $variant:ident($body:ty) $(checked by $check:path)?,)+
+            $($(#[$doc:meta])* $wire:literal => $variant:ident($body:ty) $(read by $read:path)?,)+
         }
     ) => {
         $(#[$about])*
@@ -50,7 +50,7 @@ macro_rules! direction {
         impl Message for $name {
             fn from_body(message_type: &str, body: Body) -> Option<serde_json::Result<Self>> {
                 match message_type {
-                    $($wire => Some(body.parse()$(.and_then($check))?.map(Self::$variant)),)+
+                    $($wire => Some($crate::codec::read!(body $($read)?).map(Self::$variant)),)+
                     _ => None,
                 }
             }
@@ -59,10 +59,25 @@ macro_rules! direction {
 }
 pub(crate) use direction;
 
+macro_rules! read {
+    ($body:ident) => {
+        $body.parse()
+    };
+    ($body:ident $read:path) => {
+        $read($body)
+    };
+}
+pub(crate) use read;
+
 /// The JSON object of a frame. Only [`decode`] makes one, after it has checked the envelope.
 pub struct Body(Map<String, Value>);
 
 impl Body {
+    /// Takes a value out that is not to be copied.
+    pub(crate) fn take(&mut self, name: &str) -> Option<Value> {
+        self.0.get_mut(name).map(Value::take).filter(|value| !value.is_null())
+    }
+
     pub(crate) fn parse<T: DeserializeOwned>(self) -> serde_json::Result<T> {
         serde_json::from_value(Value::Object(self.0))
     }
@@ -150,9 +165,14 @@ pub fn encode<M: Message>(message: &M) -> String {
 
 /// The length in bytes of the frame that [`encode`] would make, without making it.
 pub fn encoded_len<M: Message>(message: &M) -> usize {
+    json_len(message) - 1 + ENVELOPE.len()
+}
+
+/// The length in bytes of a value as JSON, without writing it. Its keys must be texts.
+pub fn json_len(value: &impl Serialize) -> usize {
     let mut count = Count(0);
-    match serde_json::to_writer(&mut count, message) {
-        Ok(()) => count.0 - 1 + ENVELOPE.len(),
+    match serde_json::to_writer(&mut count, value) {
+        Ok(()) => count.0,
         Err(_) => unreachable!("a message has text keys and plain values"),
     }
 }

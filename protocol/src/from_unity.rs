@@ -1,5 +1,6 @@
 //! FromUnity: every message that the plugin may send.
 
+use serde::de::Error as _;
 use serde::{Deserialize, Serialize};
 
 use crate::codec::{Body, Message, direction};
@@ -20,7 +21,7 @@ direction! {
         /// The answer to `ping`.
         "pong" => Pong(Pong),
         /// The answer to `execute`.
-        "result" => Result(ExecuteResult),
+        "result" => Result(ExecuteResult) read by ExecuteResult::read,
         /// The answer to `submit_job`.
         "submit_job_result" => SubmitJobResult(SubmitJobResult),
         /// The answer to `get_job_status`.
@@ -142,6 +143,15 @@ pub struct ExecuteResult {
     pub request_id: RequestId,
     /// What the tool returned.
     pub outcome: ExecuteOutcome,
+}
+
+impl ExecuteResult {
+    /// A result may be large: it is moved, not read once more.
+    fn read(mut body: Body) -> serde_json::Result<Self> {
+        let result = body.take("result");
+        let wire = WireResult { result, ..body.parse()? };
+        Self::try_from(wire).map_err(serde_json::Error::custom)
+    }
 }
 
 /// How a tool that ran has ended.

@@ -63,7 +63,7 @@ mod to_unity;
 mod version;
 mod vocabulary;
 
-pub use codec::{DecodeError, Problem, parse_json};
+pub use codec::{DecodeError, Problem, json_len, parse_json};
 pub use from_unity::{
     CancelResult, CancelStatus, EditorStatus, ExecuteOutcome, ExecuteResult, FromUnity, JobStatus,
     LastCompile, OfferedTool, OfferedTools, PluginHello, Pong, SubmitJobResult, SubmitStatus,

@@ -3,19 +3,23 @@
 /// Escapes control characters, direction marks and invisible characters, and cuts the text after `max`
 /// characters. A text that is cut ends with `…`, which `max` does not count.
 pub fn printable(text: &str, max: usize) -> String {
+    if text.len() <= max && text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return text.to_owned(); // As most texts are.
+    }
     let mut clean = String::new();
     let mut left = max;
     for character in text.chars() {
-        let shown = if character.is_control() || is_hidden(character) {
-            character.escape_unicode().to_string()
-        } else {
-            character.to_string()
-        };
-        let Some(rest) = left.checked_sub(shown.chars().count()) else {
+        let is_plain = !character.is_control() && !is_hidden(character);
+        let escaped = character.escape_unicode();
+        let Some(rest) = left.checked_sub(if is_plain { 1 } else { escaped.len() }) else {
             clean.push('…');
             break;
         };
-        clean.push_str(&shown);
+        if is_plain {
+            clean.push(character);
+        } else {
+            clean.extend(escaped);
+        }
         left = rest;
     }
     clean

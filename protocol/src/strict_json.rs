@@ -5,6 +5,7 @@
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::map::Entry;
 use serde_json::{Map, Number, Value};
 
 /// The error text of a duplicate key begins with this, and no other error text of the parser does.
@@ -62,11 +63,16 @@ impl<'de> Visitor<'de> for StrictVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
         let mut object = Map::new();
         while let Some(key) = map.next_key::<String>()? {
-            if object.contains_key(&key) {
-                return Err(A::Error::custom(format_args!("{DUPLICATE_KEY}{key:?}")));
+            match object.entry(key) {
+                Entry::Vacant(place) => {
+                    let StrictJson(value) = map.next_value()?;
+                    place.insert(value);
+                }
+                Entry::Occupied(twice) => {
+                    let key = twice.key();
+                    return Err(A::Error::custom(format_args!("{DUPLICATE_KEY}{key:?}")));
+                }
             }
-            let StrictJson(value) = map.next_value()?;
-            object.insert(key, value);
         }
         Ok(Value::Object(object))
     }

@@ -22,7 +22,7 @@ direction! {
         /// Answer with `job_status`.
         "get_job_status" => GetJobStatus(GetJobStatus),
         /// End a job; answer with `cancel_result`.
-        "cancel" => Cancel(Cancel) checked by Cancel::with_a_target,
+        "cancel" => Cancel(Cancel) read by Cancel::read,
         /// The server rejects the session, or did not understand a frame.
         "error" => Error(ErrorMessage),
     }
@@ -152,10 +152,12 @@ pub struct Cancel {
 }
 
 impl Cancel {
-    fn with_a_target(self) -> serde_json::Result<Self> {
-        if self.target_request_id.is_none() && self.target_job_id.is_none() {
+    /// It must have a target.
+    fn read(body: Body) -> serde_json::Result<Self> {
+        let cancel: Self = body.parse()?;
+        if cancel.target_request_id.is_none() && cancel.target_job_id.is_none() {
             return Err(serde_json::Error::custom("neither target_request_id nor target_job_id"));
         }
-        Ok(self)
+        Ok(cancel)
     }
 }

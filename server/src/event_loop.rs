@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use protocol::ToUnity;
+use tokio::sync::mpsc::error::{SendError, TrySendError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -69,7 +70,7 @@ impl Message {
 /// Where the answer to a call goes, and what the log says of it.
 struct Caller {
     outcome: oneshot::Sender<Outcome>,
-    progress: mpsc::Sender<ProgressReport>,
+    progress: Option<mpsc::Sender<ProgressReport>>,
     label: CallLabel,
 }
 
@@ -98,7 +99,8 @@ struct Bridge {
 pub(crate) struct OpenCall {
     pub(crate) id: CallId,
     outcome: oneshot::Receiver<Outcome>,
-    progress: mpsc::Receiver<ProgressReport>,
+    /// If the agent wants reports.
+    progress: Option<mpsc::Receiver<ProgressReport>>,
 }
 
 pub(crate) enum News {
@@ -109,9 +111,15 @@ pub(crate) enum News {
 
 impl OpenCall {
     pub(crate) async fn news(&mut self) -> News {
+        let progress = async {
+            match &mut self.progress {
+                Some(reports) => reports.recv().await,
+                None => None,
+            }
+        };
         tokio::select! {
             biased;
-            Some(report) = self.progress.recv() => News::Progress(report),
+            Some(report) = progress => News::Progress(report),
             // The loop is gone, and nobody knows what it did with the call.
             outcome = &mut self.outcome => {
                 News::Outcome(outcome.unwrap_or_else(|_| Err(Failure::broken_after_sending())))
@@ -163,7 +171,7 @@ impl CoordinatorHandle {
     ) -> OpenCall {
         let call = CallId(self.next_number());
         let (outcome, answer) = oneshot::channel();
-        let (progress, reports) = mpsc::channel(REPORTS_MAX);
+        let (progress, reports) = wants_progress.then(|| mpsc::channel(REPORTS_MAX)).unzip();
         let label = CallLabel {
             tool: request.tool().name,
             client_request_id: request.client_request_id().map(str::to_owned),
@@ -199,8 +207,14 @@ impl CoordinatorHandle {
 
     /// A message for a loop that has ended is dropped.
     async fn deliver(&self, message: Message) {
-        if let Err(mpsc::error::SendError(message)) = self.inbox.send(message).await {
-            message.refuse();
+        match self.inbox.try_send(message) {
+            Ok(()) => {}
+            // In a box: the inbox is hardly ever full, and a large future is slow to move.
+            Err(TrySendError::Full(message)) => {
+                let sent = Box::pin(self.inbox.send(message)).await;
+                sent.unwrap_or_else(|SendError(message)| message.refuse());
+            }
+            Err(TrySendError::Closed(message)) => message.refuse(),
         }
     }
 
@@ -396,9 +410,10 @@ impl<C: Core> EventLoop<C> {
                 None
             }
             Effect::Progress { call, report } => {
-                if let Some(caller) = self.callers.get(&call) {
+                let caller = self.callers.get(&call);
+                if let Some(progress) = caller.and_then(|caller| caller.progress.as_ref()) {
                     // The next report says more than one that did not fit.
-                    caller.progress.try_send(report).unwrap_or_default();
+                    progress.try_send(report).unwrap_or_default();
                 }
                 None
             }

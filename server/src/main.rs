@@ -3,6 +3,7 @@
 mod cli;
 
 use std::io::{ErrorKind, Write as _};
+use std::panic::resume_unwind;
 use std::time::SystemTime;
 
 use cli::{Arguments, Asked};
@@ -56,7 +57,12 @@ fn run_server(arguments: Arguments) -> Result<(), Failed> {
     }
     let _flushed = logger::start(config.log_level, config.log_format);
     let runtime = runtime()?;
-    let ended = runtime.block_on(serve(config, arguments.stdio));
+    // In a task: a task is woken without a system call, the future of `block_on` is not.
+    let served = runtime.spawn(serve(config, arguments.stdio));
+    let ended = runtime.block_on(served).unwrap_or_else(|failed| match failed.try_into_panic() {
+        Ok(panic) => resume_unwind(panic),
+        Err(cancelled) => Err((1, cancelled.to_string())),
+    });
     runtime.shutdown_background();
     ended
 }

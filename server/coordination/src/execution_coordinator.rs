@@ -254,13 +254,14 @@ impl ExecutionCoordinator {
     fn push_reply(&mut self, call: CallId, ended: &Call, outcome: Outcome) {
         let outcome = outcome.map_err(|failure| failure.for_tool(ended.asked.tool));
         let outcome = self.end_run(ended, outcome);
+        let followers = self.scheduler.followers(call);
+        let for_them: Vec<Outcome> = followers.iter().map(|_| outcome.clone()).collect();
         if !ended.is_left {
-            let told = outcome.clone();
-            let told = if ended.is_repeated { repeats::replayed(told) } else { told };
+            let told = if ended.is_repeated { repeats::replayed(outcome) } else { outcome };
             self.push_answer(call, ended, told);
         }
-        for follower in self.scheduler.followers(call) {
-            self.reply(follower, outcome.clone());
+        for (follower, outcome) in followers.into_iter().zip(for_them) {
+            self.reply(follower, outcome);
         }
     }
 

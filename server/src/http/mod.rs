@@ -10,15 +10,15 @@ mod stall_timeout;
 
 use std::convert::Infallible;
 use std::future::poll_fn;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use coordination::{Boot, rendering};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full};
-use hyper::body::{Bytes, Incoming};
+use hyper::body::{Bytes, Frame, Incoming, SizeHint};
 use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
 use hyper::http::request::Parts;
 use hyper::server::conn::http1;
@@ -338,12 +338,34 @@ fn refused(head: &Parts, (status, line): Refusal) -> Response<Body> {
 }
 
 /// Keeps something for as long as the body exists.
-fn keep(body: Body, kept: impl Send + Sync + 'static) -> Body {
-    body.map_frame(move |frame| {
-        let _kept = &kept;
-        frame
-    })
-    .boxed()
+fn keep(body: Body, kept: impl Send + Sync + Unpin + 'static) -> Body {
+    Kept { body, _kept: kept }.boxed()
+}
+
+/// A body and what it keeps. Its length stays known, so that it is not sent in chunks.
+struct Kept<K> {
+    body: Body,
+    _kept: K,
+}
+
+impl<K: Unpin> hyper::body::Body for Kept<K> {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
 }
 
 /// A connection of another user: nothing that it sends is processed.

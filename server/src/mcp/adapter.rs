@@ -110,6 +110,9 @@ impl McpEndpointAdapter {
             Err(failure) => return Ok(tool_results::error(&failure).into()),
         };
         let (tool, knows_tasks) = (call.tool(), knows_tasks(context));
+        if self.upstream.is_here() {
+            return Ok(self.respond(self.run(call, context).await, knows_tasks));
+        }
         let request = relay::Request {
             from: relay::RELAY,
             method: "tools/call",
@@ -120,8 +123,8 @@ impl McpEndpointAdapter {
             may_wait: call.may_wait(),
         };
         let here = async { Ok(self.respond(self.run(call, context).await, knows_tasks)) };
-        let ran = self.run_somewhere::<_, Relayed>(tool, request, here, context).await;
-        ran.unwrap_or_else(|failure| Ok(tool_results::error(&failure).into()))
+        let ran = self.run_somewhere::<_, Relayed>(tool, request, here, context);
+        Box::pin(ran).await.unwrap_or_else(|failure| Ok(tool_results::error(&failure).into()))
     }
 
     fn respond(&self, outcome: Outcome, knows_tasks: bool) -> CallToolResponse {
@@ -162,11 +165,11 @@ impl McpEndpointAdapter {
                 .and_then(|told| told.ok_or_else(Failure::broken_after_sending))
                 .map_err(|failure| task_error(&failure))
         };
-        let ran = self.run_somewhere::<_, T>(tool, request, here, context).await;
-        ran.unwrap_or_else(|failure| Err(task_error(&failure)))
+        let ran = self.run_somewhere::<_, T>(tool, request, here, context);
+        Box::pin(ran).await.unwrap_or_else(|failure| Err(task_error(&failure)))
     }
 
-    /// Here or at the holder of the port, whose progress reports are passed on.
+    /// Here or at the holder of the port, whose progress reports are passed on. Its future is large: callers box it.
     async fn run_somewhere<T, R: DeserializeOwned + Into<T>>(
         &self,
         tool: &Tool,
@@ -252,9 +255,10 @@ async fn follow(call: &mut OpenCall, context: &RequestContext<RoleServer>) -> Op
 }
 
 /// `None` if it panicked: without this a client would wait for ever.
-pub(super) async fn survive<T>(future: impl Future<Output = T>) -> Option<T> {
-    let survived = AssertUnwindSafe(future).catch_unwind().await;
-    survived.inspect_err(|_| error!("the adapter of a call failed")).ok()
+pub(super) fn survive<T>(future: impl Future<Output = T>) -> impl Future<Output = Option<T>> {
+    AssertUnwindSafe(future)
+        .catch_unwind()
+        .map(|survived| survived.inspect_err(|_| error!("the adapter of a call failed")).ok())
 }
 
 /// A request about a task that is unknown is a mistake of the caller.
@@ -295,7 +299,8 @@ impl<'a> Reports<'a> {
         self.last = done.max(self.last + PROGRESS_STEP);
         let report = ProgressNotificationParam::new(token, self.last).with_message(message);
         let report = total.into_iter().fold(report, ProgressNotificationParam::with_total);
-        self.context.peer.notify_progress(report).await.unwrap_or_default();
+        // In a box: its future is large, and few calls report.
+        Box::pin(self.context.peer.notify_progress(report)).await.unwrap_or_default();
     }
 }
 

@@ -3,24 +3,27 @@
 use std::fmt;
 
 use coordination::{Failure, Route, Tool, rendering};
-use protocol::{Json, JsonSize};
+use protocol::JsonSize;
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, ErrorData, JsonRpcMessage,
-    RequestId,
+    ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, ErrorData, GetMeta,
+    JsonRpcMessage, RequestId,
 };
 
 use crate::budget::{REQUEST_DEPTH_MAX, REQUEST_LABEL_BYTES_MAX, REQUEST_TOKENS_MAX};
 
 /// An error is what the sender gets.
 pub(crate) fn parse(text: &[u8]) -> Result<ClientJsonRpcMessage, ErrorData> {
-    check(text).map_err(|refused| malformed(ErrorCode::INVALID_REQUEST, refused.to_string()))?;
-    serde_json::from_slice(text).map_err(|error| {
+    let refuse = |refused: Refused| malformed(ErrorCode::INVALID_REQUEST, refused.to_string());
+    check_size(text).map_err(refuse)?;
+    let message = serde_json::from_slice(text).map_err(|error| {
         if error.is_data() {
             malformed(ErrorCode::INVALID_REQUEST, "not a JSON-RPC message of MCP".to_owned())
         } else {
             malformed(ErrorCode::PARSE_ERROR, "not JSON; send one message at a time".to_owned())
         }
-    })
+    })?;
+    check_labels(&message).map_err(refuse)?;
+    Ok(message)
 }
 
 pub(crate) fn malformed(code: ErrorCode, problem: String) -> ErrorData {
@@ -71,7 +74,7 @@ impl fmt::Display for Refused {
 }
 
 /// Invalid JSON passes: the parser reports what is wrong with it.
-fn check(text: &[u8]) -> Result<(), Refused> {
+fn check_size(text: &[u8]) -> Result<(), Refused> {
     if text.trim_ascii_start().first() == Some(&b'[') {
         return Err(Refused::Batch);
     }
@@ -82,15 +85,36 @@ fn check(text: &[u8]) -> Result<(), Refused> {
     if tokens > REQUEST_TOKENS_MAX {
         return Err(Refused::TooManyValues);
     }
-    let Ok(message) = serde_json::from_slice::<Json>(text) else { return Ok(()) };
-    let labels = ["/id", "/params/_meta/progressToken"].map(|path| message.pointer(path));
-    let is_short = |label: &Json| label.to_string().len() <= REQUEST_LABEL_BYTES_MAX;
-    if labels.into_iter().flatten().all(is_short) { Ok(()) } else { Err(Refused::LongLabel) }
+    Ok(())
+}
+
+/// What every answer repeats is short.
+fn check_labels(message: &ClientJsonRpcMessage) -> Result<(), Refused> {
+    let (id, token) = match message {
+        JsonRpcMessage::Request(request) => {
+            (Some(&request.id), request.request.get_meta().get_progress_token())
+        }
+        JsonRpcMessage::Response(response) => (Some(&response.id), None),
+        JsonRpcMessage::Error(error) => (error.id.as_ref(), None),
+        JsonRpcMessage::Notification(_) => (None, None),
+    };
+    let labels = [id, token.as_ref().map(|token| &token.0)].into_iter().flatten();
+    if labels.into_iter().all(is_short) { Ok(()) } else { Err(Refused::LongLabel) }
+}
+
+fn is_short(label: &RequestId) -> bool {
+    match label {
+        RequestId::Number(_) => true,
+        RequestId::String(text) => {
+            let written = serde_json::to_string(text);
+            written.is_ok_and(|written| written.len() <= REQUEST_LABEL_BYTES_MAX)
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Refused, check, may_wait, parse};
+    use super::{Refused, check_size, may_wait, parse};
 
     #[test]
     fn calls_that_need_unity_or_ask_to_wait_are_those_that_may_wait() {
@@ -109,19 +133,20 @@ mod tests {
     #[test]
     fn what_would_take_too_much_to_parse_is_refused_before() {
         let nested = |depth| format!("{{\"a\":{}{}}}", "[".repeat(depth), "]".repeat(depth));
-        assert_eq!(check(nested(63).as_bytes()), Ok(()));
-        assert_eq!(check(nested(64).as_bytes()), Err(Refused::TooDeep));
+        assert_eq!(check_size(nested(63).as_bytes()), Ok(()));
+        assert_eq!(check_size(nested(64).as_bytes()), Err(Refused::TooDeep));
         let wide = |values| format!("{{\"a\":[{}0]}}", "0,".repeat(values));
-        assert_eq!(check(wide(997).as_bytes()), Ok(()));
-        assert_eq!(check(wide(998).as_bytes()), Err(Refused::TooManyValues));
-        assert_eq!(check(b" \t\n[{}]"), Err(Refused::Batch));
+        assert_eq!(check_size(wide(997).as_bytes()), Ok(()));
+        assert_eq!(check_size(wide(998).as_bytes()), Err(Refused::TooManyValues));
+        assert_eq!(check_size(b" \t\n[{}]"), Err(Refused::Batch));
     }
 
     #[test]
     fn a_message_that_is_refused_says_why() {
         let deep = format!("{{\"a\":{}{}}}", "[".repeat(64), "]".repeat(64));
         let wide = format!("{{\"a\":[{}0]}}", "0,".repeat(1_000));
-        let label = format!("{{\"id\":\"{}\"}}", "x".repeat(300));
+        let id = "x".repeat(300);
+        let label = format!("{{\"jsonrpc\":\"2.0\",\"id\":\"{id}\",\"method\":\"ping\"}}");
         for (text, problem) in [
             ("[]", "batches are not supported; send one message at a time"),
             (&deep, "the message has more than 64 levels"),
@@ -136,16 +161,24 @@ mod tests {
 
     #[test]
     fn what_every_answer_repeats_is_short() {
-        let label = |length| "x".repeat(length);
-        for message in [
-            |label| format!(r#"{{"id":"{label}","method":"ping"}}"#),
-            |label| format!(r#"{{"id":1,"params":{{"_meta":{{"progressToken":"{label}"}}}}}}"#),
-            |label| format!(r#"{{"id":["{label}"]}}"#),
-        ] as [fn(String) -> String; 3]
-        {
-            assert_eq!(check(message(label(200)).as_bytes()), Ok(()));
-            assert_eq!(check(message(label(300)).as_bytes()), Err(Refused::LongLabel));
+        let refused = |message: String| parse(message.as_bytes()).err().map(|error| error.message);
+        let too_long = Some("the id or the progress token has more than 256 bytes".into());
+        let of_id = |label: &str| format!(r#"{{"jsonrpc":"2.0","id":"{label}","method":"ping"}}"#);
+        let of_token = |label: &str| {
+            let meta = format!(r#"{{"progressToken":"{label}"}}"#);
+            let params = format!(r#"{{"name":"read_console","_meta":{meta}}}"#);
+            format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#)
+        };
+        let of_answer =
+            |label: &str| format!(r#"{{"jsonrpc":"2.0","id":"{label}","result":{{}}}}"#);
+        for message in [of_id, of_token, of_answer] as [fn(&str) -> String; 3] {
+            assert_eq!(refused(message(&"x".repeat(254))), None);
+            assert_eq!(refused(message(&"x".repeat(255))), too_long);
+            // As it is written in the answer.
+            assert_eq!(refused(message(&"\\u0001".repeat(43))), too_long);
         }
-        assert_eq!(check(format!(r#"{{"id":1,"params":"{}"}}"#, label(300)).as_bytes()), Ok(()));
+        let text = "x".repeat(300);
+        let method = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{text}"}}"#);
+        assert_eq!(refused(method), None);
     }
 }

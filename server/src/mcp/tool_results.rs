@@ -16,7 +16,9 @@ pub(crate) fn of(outcome: Outcome, clock: WallClock) -> CallToolResult {
 
 /// As structured content and as text.
 fn success(answer: Json) -> CallToolResult {
-    let mut result = CallToolResult::success(vec![ContentBlock::text(answer.to_string())]);
+    // A JSON value can be written.
+    let text = serde_json::to_string(&answer).unwrap_or_default();
+    let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
     result.structured_content = Some(answer);
     result
 }

@@ -34,6 +34,11 @@ impl Upstream {
         Self { relay: Relay::new(network), port }
     }
 
+    /// Requests run here now.
+    pub(crate) fn is_here(&self) -> bool {
+        matches!(*self.port.borrow(), PortState::Ours | PortState::HeldByOther)
+    }
+
     /// Runs a request of `tool`. A `Failure` is that of the relay; everything else is the answer, from here or from
     /// the holder, whose progress reports go to `progress`. A request that has not been sent follows the port.
     pub(crate) async fn run<T, R: DeserializeOwned + Into<T>>(

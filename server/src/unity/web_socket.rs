@@ -7,7 +7,6 @@ use futures_util::stream::{ReuniteError, SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
-use tokio::task::yield_now;
 use tokio::time::timeout;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::error::ProtocolError;
@@ -114,7 +113,6 @@ where
                 if let Err(TooLarge) = received(text).await {
                     return Ending::Violated { code: TOO_LARGE, reason: OVER_THE_LIMIT };
                 }
-                yield_now().await; // Write what is answered before more is read.
             }
             Ok(Message::Binary(_)) => {
                 return Ending::Violated { code: 1003, reason: "text frames only" };

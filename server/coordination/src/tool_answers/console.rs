@@ -10,6 +10,7 @@ use super::{Room, cut, full_text, is_true, number, object, take_list, text};
 const SHORT_TRACE_LINES: usize = 3;
 
 /// Entries in a row that say the same.
+#[derive(Default)]
 struct Row {
     kind: String,
     message: String,
@@ -79,21 +80,15 @@ fn next_page(asked: &Json, before: String) -> Json {
 /// Newest first.
 fn fold(entries: Vec<Json>, asked: &Json) -> Vec<Row> {
     let traces = text(asked, "stack_traces");
-    let trace = |full: &str| match traces {
+    let trace = |full: String| match traces {
         Some("none") => String::new(),
-        Some("short") => first_lines(full),
-        Some(_) | None => full.to_owned(),
+        Some("short") => first_lines(&full),
+        Some(_) | None => full,
     };
-    let mut rows: Vec<Row> = Vec::new();
+    let mut rows: Vec<Row> = Vec::with_capacity(entries.len());
     for entry in entries.into_iter().rev() {
-        let owned = |name: &str| text(&entry, name).map(str::to_owned);
-        let new = Row {
-            kind: owned("type").unwrap_or_default(),
-            message: owned("message").unwrap_or_default(),
-            stack_trace: trace(text(&entry, "stack_trace").unwrap_or_default()),
-            count: number(&entry, "count").unwrap_or(1),
-            cursor: owned("cursor"),
-        };
+        let mut new = Row::of(entry);
+        new.stack_trace = trace(new.stack_trace);
         match rows.last_mut() {
             Some(row) if row.says_the_same(&new) => {
                 row.count = row.count.saturating_add(new.count);
@@ -112,6 +107,22 @@ fn first_lines(trace: &str) -> String {
 }
 
 impl Row {
+    fn of(entry: Json) -> Self {
+        let mut row = Self { count: 1, ..Self::default() };
+        let Json::Object(fields) = entry else { return row };
+        for (name, value) in fields {
+            match (name.as_str(), value) {
+                ("type", Json::String(kind)) => row.kind = kind,
+                ("message", Json::String(message)) => row.message = message,
+                ("stack_trace", Json::String(trace)) => row.stack_trace = trace,
+                ("cursor", Json::String(cursor)) => row.cursor = Some(cursor),
+                ("count", count) => row.count = count.as_u64().unwrap_or(1),
+                _ => {}
+            }
+        }
+        row
+    }
+
     fn says_the_same(&self, other: &Self) -> bool {
         (&self.kind, &self.message, &self.stack_trace)
             == (&other.kind, &other.message, &other.stack_trace)

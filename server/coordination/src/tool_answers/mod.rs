@@ -9,7 +9,7 @@ pub(crate) mod test_run;
 
 use std::time::Duration;
 
-use protocol::{ErrorBody, Json, Map, Progress};
+use protocol::{ErrorBody, Json, Map, Progress, json_len};
 
 /// Makes what an agent gets from what Unity gave. The others are what the agent asked, and how long Unity took.
 pub type Tell = fn(Json, &Json, Duration) -> Json;
@@ -52,6 +52,9 @@ pub(crate) fn name(name: &str) -> String {
 
 /// The beginning of a text that is too long, and how much of it is missing.
 fn cut(text: &str, max: usize) -> String {
+    if text.len() <= max {
+        return text.to_owned(); // No text has more characters than bytes.
+    }
     match text.char_indices().nth(max) {
         None => text.to_owned(),
         Some((end, _)) => {
@@ -68,8 +71,9 @@ fn full_text(text: &str, max: usize) -> Option<Json> {
 
 /// An object of these fields, without those that have no value.
 fn object<const N: usize>(fields: [(&str, Option<Json>); N]) -> Json {
-    let present = fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
-    Json::Object(Map::from_iter(present))
+    let mut object = Map::with_capacity(N);
+    object.extend(fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
+    Json::Object(object)
 }
 
 /// Takes the items of a list out of an object.
@@ -122,12 +126,14 @@ impl Room {
         let is_first = self.bytes == LIST_BYTES_MAX;
         let mut text_max = TEXT_MAX;
         let mut item = shown(text_max);
-        while is_first && text_max > 0 && item.to_string().len() > self.bytes {
+        let mut bytes = json_len(&item);
+        while is_first && text_max > 0 && bytes > self.bytes {
             text_max /= 2;
             item = shown(text_max);
+            bytes = json_len(&item);
         }
         self.items = self.items.checked_sub(1)?;
-        self.bytes = self.bytes.checked_sub(item.to_string().len())?;
+        self.bytes = self.bytes.checked_sub(bytes)?;
         Some(item)
     }
 }
