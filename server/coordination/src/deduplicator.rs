@@ -23,23 +23,27 @@ struct Record {
     state: State,
     /// The book of the plugin that it was sent to last.
     book: Option<String>,
-    /// How the call before this one ended, if nobody knows whether that ran. This one is to find out.
-    before: Option<Before>,
+    /// The call before this one, if nobody knows whether that ran. This one is to find out.
+    before: Option<Doubt>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 enum State {
     /// Its first call has no answer, and is no job yet.
     Open(CallId),
+    /// It is known how the job ended, or it has not ended.
     Job(JobId),
+    /// It is known how the call ended.
     Ended(Box<Outcome>),
+    Unknown(Doubt),
 }
 
-/// An answer that says `unknown`.
+/// A call has ended, and nobody knows whether it ran.
 #[derive(Clone, Debug)]
-pub(crate) enum Before {
-    Failed(Failure),
-    Job(JobId),
+pub(crate) struct Doubt {
+    pub(crate) failure: Failure,
+    /// If it became a job. It may not be kept any more.
+    pub(crate) job: Option<JobId>,
 }
 
 /// What a call means.
@@ -58,12 +62,12 @@ pub(crate) enum Meaning {
 }
 
 impl Deduplicator {
-    /// `is_unknown`: nobody knows whether this job ran.
+    /// `is_kept`: the report of this job can be read.
     pub(crate) fn meaning(
         &self,
         id: &str,
         asked: &ValidCall,
-        is_unknown: impl Fn(JobId) -> bool,
+        is_kept: impl Fn(JobId) -> bool,
     ) -> Meaning {
         let Some(record) = self.records.get(id) else { return Meaning::New };
         if record.tool != asked.tool.name || Some(&record.params) != asked.params() {
@@ -71,17 +75,24 @@ impl Deduplicator {
         }
         match &record.state {
             State::Open(first) => Meaning::Follows(*first),
-            State::Job(job) if is_unknown(*job) && record.book.is_some() => Meaning::New,
             State::Job(job) => Meaning::Job(*job),
-            State::Ended(outcome) if is_settled(outcome) || record.book.is_none() => {
-                Meaning::Ended(outcome.as_ref().clone())
-            }
-            State::Ended(_) => Meaning::New,
+            State::Ended(outcome) => Meaning::Ended(outcome.as_ref().clone()),
+            State::Unknown(_) if record.book.is_some() => Meaning::New,
+            State::Unknown(Doubt { job: Some(job), .. }) if is_kept(*job) => Meaning::Job(*job),
+            State::Unknown(Doubt { failure, .. }) => Meaning::Ended(Err(failure.clone())),
         }
     }
 
-    /// This call runs. Returns the job that it is to find out about. Forgets the oldest that have ended beyond `max`;
-    /// `is_active` says which jobs have not.
+    /// What is known of a run that a new call is to find out about.
+    pub(crate) fn doubt(&self, id: &str) -> Option<&Doubt> {
+        match &self.records.get(id)?.state {
+            State::Unknown(doubt) => Some(doubt),
+            State::Open(_) | State::Job(_) | State::Ended(_) => None,
+        }
+    }
+
+    /// This call runs. It keeps the place of the call before it: the plugin, which forgets the oldest too, may not hear
+    /// of this one. Forgets the oldest that have ended beyond `max`; `is_active` says which jobs have not.
     pub(crate) fn begin(
         &mut self,
         id: &str,
@@ -89,34 +100,26 @@ impl Deduplicator {
         asked: &ValidCall,
         max: usize,
         is_active: impl Fn(JobId) -> bool,
-    ) -> Option<JobId> {
-        let old = self.records.remove(id);
-        self.order.retain(|known| known != id);
-        let (before, book) = match old {
-            Some(Record { state: State::Ended(outcome), book, .. }) => {
-                (outcome.err().map(Before::Failed), book)
-            }
-            Some(Record { state: State::Job(job), book, .. }) => (Some(Before::Job(job)), book),
-            Some(Record { state: State::Open(_), .. }) | None => (None, None),
-        };
-        let job = match &before {
-            Some(Before::Job(job)) => Some(*job),
-            Some(Before::Failed(_)) | None => None,
+    ) {
+        let (before, book) = match self.records.remove(id) {
+            Some(Record { state: State::Unknown(doubt), book, .. }) => (Some(doubt), book),
+            Some(_) | None => (None, None),
         };
         let params = asked.params().cloned().unwrap_or_default();
         let record =
             Record { tool: asked.tool.name, params, state: State::Open(call), book, before };
         self.records.insert(id.to_owned(), record);
-        self.order.push_back(id.to_owned());
+        if !self.order.iter().any(|known| known == id) {
+            self.order.push_back(id.to_owned());
+        }
         self.retain(max, is_active);
-        job
     }
 
     fn retain(&mut self, max: usize, is_active: impl Fn(JobId) -> bool) {
         let has_ended = |record: &Record| match record.state {
             State::Open(_) => false,
             State::Job(job) => !is_active(job),
-            State::Ended(_) => true,
+            State::Ended(_) | State::Unknown(_) => true,
         };
         while self.records.len() > max {
             let records = &self.records;
@@ -152,55 +155,85 @@ impl Deduplicator {
 
     /// The call that runs has this outcome. Returns what its caller gets. `Err`: this attempt did not run, and nobody
     /// knows about the one before it.
-    pub(crate) fn on_outcome(&mut self, id: &str, outcome: Outcome) -> Result<Outcome, Before> {
+    pub(crate) fn on_outcome(&mut self, id: &str, outcome: Outcome) -> Result<Outcome, Doubt> {
         let Some(record) = self.records.get_mut(id) else { return Ok(outcome) };
-        let State::Open(_) = record.state else { return Ok(outcome) };
-        let not_executed =
-            outcome.as_ref().is_err_and(|failure| failure.guarantee == Guarantee::NotExecuted);
-        match record.before.take().filter(|_| not_executed) {
-            Some(before) => {
-                record.state = match &before {
-                    Before::Failed(failure) => State::Ended(Box::new(Err(failure.clone()))),
-                    Before::Job(job) => State::Job(*job),
-                };
-                Err(before)
+        let State::Open(_) = record.state else { return self.told(id, outcome) };
+        let before = record.before.take();
+        match outcome.as_ref().err().map(|failure| (failure, failure.guarantee)) {
+            Some((_, Guarantee::NotExecuted)) => match before {
+                Some(before) => {
+                    record.state = State::Unknown(before.clone());
+                    return Err(before);
+                }
+                None => self.forget(id),
+            },
+            Some((failure, Guarantee::Unknown)) => {
+                let failure = failure.clone();
+                record.state = State::Unknown(Doubt { failure, job: None });
             }
-            None if not_executed => {
-                self.forget(id);
-                Ok(outcome)
-            }
-            None => {
+            Some((_, Guarantee::CompletedError)) | None => {
                 record.state = State::Ended(Box::new(outcome.clone()));
-                Ok(outcome)
+            }
+        }
+        Ok(outcome)
+    }
+
+    /// What the caller of a call gets that does not decide what its id means.
+    pub(crate) fn told(&self, id: &str, outcome: Outcome) -> Result<Outcome, Doubt> {
+        let is_unrun =
+            outcome.as_ref().is_err_and(|failure| failure.guarantee == Guarantee::NotExecuted);
+        let before = self.records.get(id).and_then(|record| record.before.as_ref());
+        before.filter(|_| is_unrun).cloned().map_or(Ok(outcome), Err)
+    }
+
+    /// The job that this id started has ended. `failure`: if it did not succeed; `ran`: unless it did not run. Returns
+    /// what is known of the call before it, if the job did not find out more.
+    pub(crate) fn on_job_ended(
+        &mut self,
+        id: &str,
+        job: JobId,
+        failure: Option<&Failure>,
+        ran: bool,
+    ) -> Option<Failure> {
+        let record = self.records.get_mut(id)?;
+        if !matches!(record.state, State::Job(known) if known == job) {
+            return None;
+        }
+        let before = record.before.take();
+        match (ran, before, failure) {
+            (false, Some(before), _) => {
+                record.state = State::Unknown(before.clone());
+                return Some(before.failure);
+            }
+            (false, None, _) => self.forget(id),
+            (true, _, Some(failure)) if failure.guarantee == Guarantee::Unknown => {
+                let failure = failure.clone();
+                record.state = State::Unknown(Doubt { failure, job: Some(job) });
+            }
+            (true, _, Some(_) | None) => {}
+        }
+        None
+    }
+
+    /// After a panic: the calls that run are these. Of others nobody knows whether they were sent.
+    pub(crate) fn keep_open(&mut self, is_open: impl Fn(CallId) -> bool) {
+        for record in self.records.values_mut() {
+            let State::Open(call) = record.state else { continue };
+            if !is_open(call) {
+                let lost = Doubt { failure: Failure::broken_after_sending(), job: None };
+                record.state = State::Unknown(record.before.take().unwrap_or(lost));
             }
         }
     }
 
     /// It did not run: a repeated call runs.
-    pub(crate) fn forget(&mut self, id: &str) {
+    fn forget(&mut self, id: &str) {
         self.records.remove(id);
         self.order.retain(|known| known != id);
-    }
-
-    /// The job that this id started did not run.
-    pub(crate) fn forget_job(&mut self, id: &str, job: JobId) {
-        if let Some(Record { state: State::Job(known), before, .. }) = self.records.get_mut(id)
-            && *known == job
-        {
-            match before.take() {
-                Some(Before::Job(earlier)) => *known = earlier,
-                Some(Before::Failed(_)) | None => self.forget(id),
-            }
-        }
     }
 
     pub(crate) fn assert_invariants(&self, max: usize) {
         debug_assert!(self.records.len() == self.order.len(), "every record has its place");
         debug_assert!(self.records.len() <= max, "records are bounded");
     }
-}
-
-/// Whether it is known how the call ended.
-fn is_settled(outcome: &Outcome) -> bool {
-    outcome.as_ref().err().is_none_or(|failure| failure.guarantee != Guarantee::Unknown)
 }

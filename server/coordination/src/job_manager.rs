@@ -201,18 +201,14 @@ impl JobManager {
         Ending { state, progress: self.progress(id), result: None, error }
     }
 
-    /// The only way a job ends. False if it had ended before: a terminal state never changes.
-    pub(crate) fn end(&mut self, now: Timestamp, id: JobId, ending: Ending) -> bool {
+    /// The only way a job ends. A terminal state never changes.
+    pub(crate) fn end(&mut self, now: Timestamp, id: JobId, ending: Ending) {
         debug_assert!(ending.state.is_terminal());
-        let ended = self.jobs.update(id, |job| {
-            let lives = !job.state().is_terminal();
-            if lives {
-                job.phase = JobPhase::Ended(ending);
-                job.times.changed = now;
-            }
-            lives
+        self.jobs.update(id, |job| {
+            debug_assert!(!job.state().is_terminal());
+            job.phase = JobPhase::Ended(ending);
+            job.times.changed = now;
         });
-        ended.unwrap_or(false)
     }
 
     pub(crate) fn retain(&mut self, limits: &Limits) {

@@ -40,7 +40,7 @@ impl ExecutionCoordinator {
         }
         let work = self.work_of(request_id, &asked);
         self.check_size(&work)?; // A bad call is bad, whatever the state of the server is.
-        self.check_life(&asked.request)?;
+        self.check_life(&asked.request).map_err(|failure| self.rejection(&asked, failure))?;
         if let Some(answer) = self.cancel_job(now, &asked.request)? {
             return Ok(Some(answer));
         }
@@ -72,9 +72,10 @@ impl ExecutionCoordinator {
                 self.scheduler.add(id, call);
                 Ok(None)
             }
-            Meaning::Follows(_) => Err(Failure::queue_full(self.limits.queue_max)),
+            Meaning::Follows(_) => Err(Failure::too_many_repeats(self.limits.queue_max)),
             Meaning::New | Meaning::Ended(_) | Meaning::Reused => {
-                self.check_room(&call.asked.request)?;
+                let room = self.check_room(&call.asked.request);
+                room.map_err(|failure| self.rejection(&call.asked, failure))?;
                 self.begin_run(id, &call.asked);
                 self.scheduler.line_up(id, call);
                 Ok(None)

@@ -44,11 +44,9 @@ impl ExecutionCoordinator {
     // The end of a job.
 
     fn end_job(&mut self, now: Timestamp, job: JobId, ending: Ending) {
-        let was_sent = !self.is_queued(job);
-        if !self.jobs.end(now, job, ending) {
-            return;
-        }
-        self.forget_unrun(job, was_sent);
+        let Some(state) = self.jobs.state(job).filter(|state| !state.is_terminal()) else { return };
+        let ending = self.end_of_run(job, ending, state != JobState::Queued);
+        self.jobs.end(now, job, ending);
         self.cancels.forget(job);
         self.scheduler.withdraw_poll(job);
         self.announce(job); // Before the job may be forgotten to make room.

@@ -20,6 +20,8 @@ impl ExecutionCoordinator {
                 self.on_call_broke(now, call);
             }
         }
+        let scheduler = &self.scheduler;
+        self.repeats.keep_open(|call| scheduler.call(call).is_some());
         // The core has forgotten these: nobody knows whether they were sent.
         let answered = |effects: &[Effect], of: CallId| {
             effects.iter().any(|effect| matches!(effect, Effect::Reply { call, .. } if *call == of))

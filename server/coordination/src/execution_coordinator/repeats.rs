@@ -1,19 +1,19 @@
 //! Calls that repeat a `client_request_id` (catalogue 1.1): they get the answer of the first one, and run nothing.
 
 use super::ExecutionCoordinator;
-use crate::deduplicator::{Before, Meaning};
+use crate::deduplicator::{Doubt, Meaning};
 use crate::event::{Answer, Outcome};
 use crate::failure::{Failure, Guarantee};
 use crate::ids::{CallId, JobId};
 use crate::request_validator::ValidCall;
-use crate::stores::job::{JobPhase, Waiter};
+use crate::stores::job::{Ending, Waiter};
 use crate::stores::request::{Call, Phase};
 use crate::time::Timestamp;
 
 impl ExecutionCoordinator {
     pub(super) fn meaning(&self, asked: &ValidCall) -> Meaning {
         match self.run_name(asked) {
-            Some(name) => self.repeats.meaning(name, asked, |job| self.ended_unknown(job)),
+            Some(name) => self.repeats.meaning(name, asked, |job| self.jobs.state(job).is_some()),
             None => Meaning::New,
         }
     }
@@ -24,26 +24,23 @@ impl ExecutionCoordinator {
         asked.client_request_id.as_deref().filter(|_| deduplicated)
     }
 
-    /// It has ended, and nobody knows whether it ran.
-    fn ended_unknown(&self, job: JobId) -> bool {
-        let Some(JobPhase::Ended(ending)) = self.jobs.get(job).map(|job| &job.phase) else {
-            return false;
-        };
-        ending.error.as_ref().is_some_and(|failure| failure.guarantee == Guarantee::Unknown)
+    /// Why a call is rejected. Not `not_executed`, if one before it may have run.
+    pub(super) fn rejection(&self, asked: &ValidCall, failure: Failure) -> Failure {
+        let doubt = self.run_name(asked).and_then(|name| self.repeats.doubt(name));
+        doubt.map_or(failure, |doubt| doubt.failure.clone().replayed())
     }
 
     /// A new call runs.
     pub(super) fn begin_run(&mut self, call: CallId, asked: &ValidCall) {
-        if let Some(name) = self.run_name(asked) {
-            let jobs = &self.jobs;
-            let is_active = |job| jobs.state(job).is_some_and(|state| !state.is_terminal());
-            let max = self.limits.repeats_max;
-            let earlier = self.repeats.begin(name, call, asked, max, is_active);
-            if let Some(earlier) = earlier.and_then(|job| self.jobs.get(job)) {
-                // It is wanted again: it must not be cancelled if Unity has it after all.
-                self.cancels.take_abandoned(&earlier.request_id);
-            }
+        let Some(name) = self.run_name(asked) else { return };
+        let earlier = self.repeats.doubt(name).and_then(|doubt| self.jobs.get(doubt.job?));
+        if let Some(earlier) = earlier {
+            // It is wanted again: it must not be cancelled if Unity has it after all.
+            self.cancels.take_abandoned(&earlier.request_id);
         }
+        let jobs = &self.jobs;
+        let is_active = |job| jobs.state(job).is_some_and(|state| !state.is_terminal());
+        self.repeats.begin(name, call, asked, self.limits.repeats_max, is_active);
     }
 
     /// A repeated call about a job waits for its end, or is answered at once.
@@ -86,18 +83,20 @@ impl ExecutionCoordinator {
         }
     }
 
-    /// The call that ran has this outcome. Returns what its caller and those that follow it get.
+    /// A call has this outcome. Returns what its caller, and those that follow it, get.
     pub(super) fn end_run(&mut self, ended: &Call, outcome: Outcome) -> Outcome {
-        let Some(name) = self.run_name(&ended.asked).filter(|_| !ended.is_repeated) else {
-            return outcome;
+        let Some(name) = self.run_name(&ended.asked) else { return outcome };
+        let told = if ended.is_repeated {
+            self.repeats.told(name, outcome)
+        } else {
+            self.repeats.on_outcome(name, outcome)
         };
-        match self.repeats.on_outcome(name, outcome) {
+        match told {
             Ok(outcome) => outcome,
-            Err(Before::Failed(failure)) => Err(failure.replayed()),
-            Err(Before::Job(job)) if self.jobs.get(job).is_none() => {
-                Err(Failure::job_not_kept(job))
+            Err(Doubt { job: Some(job), .. }) if self.jobs.get(job).is_some() => {
+                replayed(self.jobs.tell(job, true))
             }
-            Err(Before::Job(job)) => replayed(self.jobs.tell(job, true)),
+            Err(Doubt { failure, .. }) => Err(failure.replayed()),
         }
     }
 
@@ -131,18 +130,17 @@ impl ExecutionCoordinator {
         }
     }
 
-    /// A job has ended without having run: a repeated call runs it.
-    pub(super) fn forget_unrun(&mut self, job: JobId, was_sent: bool) {
-        let Some(record) = self.jobs.get(job) else { return };
-        let JobPhase::Ended(ending) = &record.phase else { return };
-        let not_executed =
-            ending.error.as_ref().is_some_and(|error| error.guarantee == Guarantee::NotExecuted);
-        if (not_executed || !was_sent)
-            && let Some(name) = self.run_name(&record.asked)
-        {
-            let name = name.to_owned();
-            self.repeats.forget_job(&name, job);
-        }
+    /// How a job ends. If it did not run, a repeated call runs it; but if the call before it may have run, that is
+    /// all there is to say.
+    pub(super) fn end_of_run(&mut self, job: JobId, mut ending: Ending, was_sent: bool) -> Ending {
+        let Some(record) = self.jobs.get(job) else { return ending };
+        let Some(name) = self.run_name(&record.asked) else { return ending };
+        let not_executed = |error: &Failure| error.guarantee == Guarantee::NotExecuted;
+        let ran = was_sent && !ending.error.as_ref().is_some_and(not_executed);
+        let name = name.to_owned();
+        let before = self.repeats.on_job_ended(&name, job, ending.error.as_ref(), ran);
+        ending.error = before.map(Failure::replayed).or(ending.error);
+        ending
     }
 }
 

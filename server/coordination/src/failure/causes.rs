@@ -96,6 +96,16 @@ impl Failure {
         Self::new(ErrorCode::QueueFull, what, own("call again when some of them have finished"))
     }
 
+    /// The call that they repeat may be running.
+    pub(crate) fn too_many_repeats(max: usize) -> Self {
+        let what = format!(
+            "An earlier call with this client_request_id has no answer yet, and {max} calls wait for such answers already"
+        );
+        let advice =
+            own("call again with the same client_request_id when some of them have finished");
+        Self::new(ErrorCode::QueueFull, what, advice).unknown()
+    }
+
     pub fn too_much_unanswered() -> Self {
         let what = "Too many or too large requests are still unanswered, so this one did not run";
         Self::new(ErrorCode::QueueFull, what, own("call again when some of them are answered"))

@@ -37,9 +37,10 @@ impl Model {
             state,
         };
         self.calls.insert(id, call);
-        let refused = |code| (id, Expect::Fails(code, Guarantee::NotExecuted));
+        let run = self.calls.get(&id).and_then(|call| call.run.clone());
         if self.stopped && ask != Ask::State {
-            return self.expected.push(refused(ErrorCode::EditorNotReady));
+            let expect = self.rejection(run.as_deref(), ErrorCode::EditorNotReady);
+            return self.expected.push((id, expect));
         }
         match ask {
             Ask::State => {}
@@ -48,7 +49,8 @@ impl Model {
                 let no_job = matches!(ask, Ask::Job { .. })
                     && self.active_jobs() >= self.limits.jobs_active_max;
                 if self.queue.len() >= self.limits.queue_max || no_job {
-                    return self.expected.push(refused(ErrorCode::QueueFull));
+                    let expect = self.rejection(run.as_deref(), ErrorCode::QueueFull);
+                    return self.expected.push((id, expect));
                 }
                 self.begin_run(id, params);
                 self.queue.push_back(QueueEntry { arrival, arrived: now, who: Who::Call(id) });

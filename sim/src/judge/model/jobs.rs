@@ -67,9 +67,11 @@ impl Model {
                     .into_iter()
                     .for_each(|orphan| super::owe(&mut self.owed, orphan));
             }
-            let was_sent = job.state != JobLife::Queued;
+        }
+        let was_sent = self.jobs.get(index).is_some_and(|job| job.state != JobLife::Queued);
+        let fault = self.end_of_run(index, was_sent, fault);
+        if let Some(job) = self.jobs.get_mut(index) {
             job.state = JobLife::Ended(state, fault);
-            self.forget_unrun(index, was_sent, fault);
         }
         if let Lane::Busy { what: Trip::Status(asked, asker), .. } = &mut self.lane
             && *asked == index

@@ -30,7 +30,7 @@ impl Model {
     fn compare(&mut self, expect: &Expect, outcome: &Outcome) -> Checked {
         let fits = match (expect, outcome) {
             // It may have been dropped since the answer was decided.
-            (Expect::Replayed(expect), Err(Failure { code: ErrorCode::JobNotFound, .. })) if matches!(**expect, Expect::Told(job) if !self.is_kept(job)) => {
+            (Expect::Replayed(expect), Err(Failure { code: ErrorCode::JobNotFound, .. })) if matches!(**expect, Expect::Told(job) if !self.is_kept(job) && !self.is_unknown(job)) => {
                 true
             }
             (Expect::Replayed(expect), outcome) => {
@@ -53,6 +53,9 @@ impl Model {
             }
             (Expect::Fails(code, guarantee), Err(failure)) => {
                 failure.code == *code && failure.guarantee == *guarantee
+            }
+            (Expect::Told(job), outcome) if !self.is_kept(*job) && self.is_unknown(*job) => {
+                return self.compare(&self.doubt(expect), outcome);
             }
             (Expect::Told(job), outcome) => return self.check_told(*job, outcome),
             (Expect::Job(job), Ok(Answer::Job(_))) => return self.check_report(*job, outcome),

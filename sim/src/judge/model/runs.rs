@@ -69,6 +69,9 @@ impl Model {
             _ if run.tool != tool || run.params != *params => fails(ErrorCode::InvalidRequest),
             RunLife::Open(first) => return self.follow(id, first),
             RunLife::Job(job) if self.is_unknown(job) && has_book => return false,
+            RunLife::Job(job) if !self.is_kept(job) && self.is_unknown(job) => {
+                replayed(self.doubt(&Expect::Told(job)))
+            }
             RunLife::Job(job) if !self.is_kept(job) => fails(ErrorCode::JobNotFound),
             RunLife::Job(job) => {
                 self.coverage.mark("a repeated call was attached to its job");
@@ -88,7 +91,7 @@ impl Model {
     fn follow(&mut self, id: u64, first: u64) -> bool {
         let is_following = |call: &&Call| matches!(call.state, CallState::Following(_));
         if self.calls.values().filter(is_following).count() >= self.limits.queue_max {
-            self.expected.push((id, Expect::Fails(ErrorCode::QueueFull, Guarantee::NotExecuted)));
+            self.expected.push((id, Expect::Fails(ErrorCode::QueueFull, Guarantee::Unknown)));
         } else if let Some(call) = self.calls.get_mut(&id) {
             self.coverage.mark("a repeated call waited for the first");
             call.is_repeat = true;
@@ -114,10 +117,32 @@ impl Model {
     }
 
     /// It has ended, and nobody knows whether it ran.
-    fn is_unknown(&self, job: usize) -> bool {
+    pub(super) fn is_unknown(&self, job: usize) -> bool {
         let life = self.jobs.get(job).map(|job| &job.state);
-        let is_unknown = matches!(life, Some(JobLife::Ended(_, Some((_, Guarantee::Unknown)))));
-        is_unknown && self.is_kept(job)
+        matches!(life, Some(JobLife::Ended(_, Some((_, Guarantee::Unknown)))))
+    }
+
+    /// How an earlier call ended that may have run.
+    pub(super) fn doubt(&self, before: &Expect) -> Expect {
+        let Expect::Told(job) = before else { return before.clone() };
+        match self.jobs.get(*job).map(|job| &job.state) {
+            Some(JobLife::Ended(_, Some((code, guarantee)))) => Expect::Fails(*code, *guarantee),
+            _ => before.clone(),
+        }
+    }
+
+    /// What a call gets that is rejected when it arrives.
+    pub(super) fn rejection(&self, name: Option<&str>, code: ErrorCode) -> Expect {
+        let run = name.and_then(|name| self.runs.iter().find(|run| run.name == name));
+        match run.map(|run| &run.life) {
+            Some(RunLife::Ended(before @ Expect::Fails(_, Guarantee::Unknown))) => {
+                replayed(before.clone())
+            }
+            Some(RunLife::Job(job)) if self.is_unknown(*job) => {
+                replayed(self.doubt(&Expect::Told(*job)))
+            }
+            _ => Expect::Fails(code, Guarantee::NotExecuted),
+        }
     }
 
     pub(super) fn is_kept(&self, job: usize) -> bool {
@@ -144,9 +169,12 @@ impl Model {
             }
             Some(RunLife::Ended(_) | RunLife::Open(_)) | None => None,
         };
-        self.forget_run(&name);
         let (life, book) = (RunLife::Open(id), book.flatten());
-        self.runs.push(Run { name, tool, params, life, book, before });
+        let new = Run { name, tool, params, life, book, before };
+        match self.run(Some(&new.name)) {
+            Some(run) => *run = new,
+            None => self.runs.push(new),
+        }
         self.limit_runs();
     }
 
@@ -205,14 +233,19 @@ impl Model {
     }
 
     fn end_run(&mut self, call: &Call, expect: Expect) -> Expect {
-        let name = call.run.clone().filter(|_| !call.is_repeat);
-        let Some(run) = self.run(name.as_deref()) else { return expect };
-        let RunLife::Open(_) = run.life else { return expect };
+        let name = call.run.clone();
         let is_unrun = matches!(expect, Expect::Fails(_, Guarantee::NotExecuted));
+        let Some(run) = self.run(name.as_deref()) else { return expect };
+        if call.is_repeat || !matches!(run.life, RunLife::Open(_)) {
+            return match run.before.clone() {
+                Some(before) if is_unrun => replayed(before),
+                Some(_) | None => expect,
+            };
+        }
         match run.before.take() {
-            Some(Expect::Told(job)) if is_unrun => {
+            Some(before @ Expect::Told(job)) if is_unrun => {
                 run.life = RunLife::Job(job);
-                replayed(Expect::Told(job))
+                replayed(before)
             }
             Some(before) if is_unrun => {
                 run.life = RunLife::Ended(before.clone());
@@ -311,18 +344,31 @@ impl Model {
         }
     }
 
-    /// A job has ended. If it did not run, its id means the job before it, or nothing.
-    pub(super) fn forget_unrun(&mut self, job: usize, was_sent: bool, fault: Option<Fault>) {
+    /// A job ends. If it did not run, its id means the call before it, or nothing. Returns what is told of its end.
+    pub(super) fn end_of_run(
+        &mut self,
+        job: usize,
+        was_sent: bool,
+        fault: Option<Fault>,
+    ) -> Option<Fault> {
         let is_unrun = fault.is_some_and(|(_, guarantee)| guarantee == Guarantee::NotExecuted);
         let name = self.jobs.get(job).and_then(|job| job.run.clone());
-        if (is_unrun || !was_sent)
-            && let Some(run) = self.run(name.as_deref())
-            && run.life == RunLife::Job(job)
-        {
-            match run.before.take() {
-                Some(Expect::Told(earlier)) => run.life = RunLife::Job(earlier),
-                Some(_) | None => self.forget_run(&name.unwrap_or_default()),
-            }
+        let Some(run) = self.run(name.as_deref()) else { return fault };
+        if (!is_unrun && was_sent) || run.life != RunLife::Job(job) {
+            return fault;
+        }
+        let Some(before) = run.before.take() else {
+            self.forget_run(&name.unwrap_or_default());
+            return fault;
+        };
+        run.life = match before {
+            Expect::Told(earlier) => RunLife::Job(earlier),
+            ref failed => RunLife::Ended(failed.clone()),
+        };
+        self.coverage.mark("a job that did not run left its id in doubt");
+        match self.doubt(&before) {
+            Expect::Fails(code, guarantee) => Some((code, guarantee)),
+            _ => fault,
         }
     }
 

@@ -48,6 +48,13 @@ fn both_sides_of_every_limit() {
         ("list_assets", json!({ "max_entries": 1 }), json!({ "max_entries": 0 })),
         ("list_assets", json!({ "max_entries": 500 }), json!({ "max_entries": 501 })),
         ("list_assets", json!({ "query": text(4_000) }), json!({ "query": text(4_001) })),
+        ("list_assets", json!({ "folder": text(4_000) }), json!({ "folder": text(4_001) })),
+        ("list_assets", json!({ "after": text(4_000) }), json!({ "after": text(4_001) })),
+        (
+            "open_scene",
+            scene(json!({ "path": text(4_000) })),
+            scene(json!({ "path": text(4_001) })),
+        ),
         (
             "open_scene",
             scene(json!({ "timeout_ms": 60_000 })),
@@ -140,4 +147,15 @@ fn a_ping_tells_the_time_that_the_server_measured() {
         told("ping", json!({ "round_trip_ms": 99 }), &json!({})),
         json!({ "round_trip_ms": 1.5 })
     );
+}
+
+#[test]
+fn scenes_and_selected_objects_are_listed_as_unity_gave_them() {
+    let given = json!({
+        "open": [{ "path": "Assets/A.unity", "name": "A", "is_active": true, "is_dirty": false }],
+        "build": [{ "path": "Assets/A.unity", "enabled": true }],
+    });
+    assert_eq!(told("list_scenes", given.clone(), &json!({})), given);
+    let given = json!({ "count": 1, "objects": [{ "name": "Player", "path": "/Player", "type": "GameObject" }] });
+    assert_eq!(told("get_selection", given.clone(), &json!({})), given);
 }

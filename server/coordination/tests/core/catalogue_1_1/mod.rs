@@ -2,5 +2,6 @@
 
 mod answers;
 mod compiles;
+mod jobs_in_doubt;
 mod repeated_calls;
 mod repeated_jobs;

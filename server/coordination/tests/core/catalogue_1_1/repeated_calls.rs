@@ -1,6 +1,6 @@
 //! SPEC 13.6: a call that repeats a `client_request_id` is the same call.
 
-use crate::check::check;
+use crate::check::{check, trace};
 
 #[test]
 fn every_call_of_catalogue_1_0_is_a_new_one() {
@@ -300,7 +300,55 @@ fn repeated_calls_that_wait_have_a_limit() {
         -> 0 unity 1 execute req-t-1 open_scene {"path":"A","additive":false} timeout=30000 client=x
         1 call 2 open_scene {"client_request_id":"x","path":"A"}
         2 call 3 open_scene {"client_request_id":"x","path":"A"}
-        -> 2 call 3 ERR_QUEUE_FULL not_executed retryable retry
+        -> 2 call 3 ERR_QUEUE_FULL unknown final inspect_then_retry
+    "#,
+    );
+}
+
+#[test]
+fn the_last_1024_ids_are_kept() {
+    let run = |calls: usize| {
+        let mut script = "catalog 1.1\n0 ready 1\n".to_owned();
+        for call in 1..=calls {
+            script += &format!(
+                "{call} call {call} open_scene {{\"client_request_id\":\"x{call}\",\"path\":\"A\"}}\n"
+            );
+            script += &format!(
+                "{call} unity 1 result {{\"request_id\":\"req-t-{call}\",\"status\":\"ok\",\"result\":{{\"path\":\"A\"}}}}\n"
+            );
+        }
+        script += "9999 call 9999 open_scene {\"client_request_id\":\"x1\",\"path\":\"A\"}\n";
+        trace(&script).lines().last().unwrap().trim().to_owned()
+    };
+    assert_eq!(run(1_024), r#"-> 9999 call 9999 ok replayed {"path":"A"}"#);
+    assert!(run(1_025).contains("unity 1 execute req-t-1026 open_scene"));
+}
+
+#[test]
+fn a_scene_can_be_opened_beside_the_others() {
+    check(
+        r#"
+        catalog 1.1
+        0 ready 1
+        0 call 1 open_scene {"client_request_id":"x","path":"A","additive":true}
+        -> 0 unity 1 execute req-t-1 open_scene {"path":"A","additive":true} timeout=30000 client=x
+    "#,
+    );
+}
+
+#[test]
+fn a_tool_that_the_plugin_does_not_list_is_not_sent() {
+    check(
+        r#"
+        catalog 1.1
+        0 ready 1
+        1 unity 1 capability {"tools":[]}
+        2 call 1 open_scene {"client_request_id":"x","path":"A"}
+        -> 2 call 1 ERR_UNKNOWN_COMMAND not_executed final fix_the_call
+        3 call 2 script_recompile_trigger
+        -> 3 call 2 ERR_UNKNOWN_COMMAND not_executed final fix_the_call
+        4 call 3 ping
+        -> 4 call 3 ERR_UNKNOWN_COMMAND not_executed final fix_the_call
     "#,
     );
 }
