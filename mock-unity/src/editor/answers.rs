@@ -7,7 +7,7 @@ use protocol::{
     FromUnity, RequestId, SubmitJob, SubmitJobResult, SubmitStatus, ToUnity, codec,
 };
 
-use super::request_book::Begun;
+use super::request_book::{Asked, Begun};
 use super::tools::{self, Run};
 use super::{Answer, Later, Link, MockEditor, Output, unknown_request};
 use crate::books::{Execution, Given, JobRecord};
@@ -124,18 +124,23 @@ impl MockEditor {
             return error(frame.request_id, "ERR_UNKNOWN_COMMAND", "there is no such tool");
         };
         let run_name = self.request_book.name_of(&frame.tool_name, &frame.client_request_id);
-        if let Some(Begun::Execute(outcome)) = self.request_book.begun(run_name.as_deref()) {
-            return FromUnity::Result(ExecuteResult { request_id: frame.request_id, outcome });
+        let asked = Asked { tool: frame.tool_name, params: frame.params };
+        match self.request_book.begun(run_name.as_deref(), &asked) {
+            Ok(Some(Begun::Execute(outcome))) => {
+                return FromUnity::Result(ExecuteResult { request_id: frame.request_id, outcome });
+            }
+            Ok(Some(Begun::Job(_))) | Err(()) => return reused(frame.request_id),
+            Ok(None) => {}
         }
         self.books.executed.push(execution);
-        let outcome = match run(self, &frame.params) {
+        let outcome = match run(self, &asked.params) {
             Ok(result) => {
                 self.books.given.insert(frame.request_id.clone(), Given::Result(result.clone()));
                 ExecuteOutcome::Ok(result)
             }
             Err(message) => ExecuteOutcome::Error(body("ERR_UNITY_EXECUTION", &message)),
         };
-        self.request_book.note(run_name, Begun::Execute(outcome.clone()));
+        self.request_book.note(run_name, asked, Begun::Execute(outcome.clone()));
         FromUnity::Result(ExecuteResult { request_id: frame.request_id, outcome })
     }
 
@@ -145,15 +150,20 @@ impl MockEditor {
         };
         let (request_id, status) = (frame.request_id, SubmitStatus::Accepted);
         let run_name = self.request_book.name_of(&frame.tool_name, &frame.client_request_id);
-        if let Some(Begun::Job(job_id)) = self.request_book.begun(run_name.as_deref()) {
-            return FromUnity::SubmitJobResult(SubmitJobResult { request_id, status, job_id });
+        let asked = Asked { tool: frame.tool_name, params: frame.params };
+        match self.request_book.begun(run_name.as_deref(), &asked) {
+            Ok(Some(Begun::Job(job_id))) => {
+                return FromUnity::SubmitJobResult(SubmitJobResult { request_id, status, job_id });
+            }
+            Ok(Some(Begun::Execute(_))) | Err(()) => return reused(request_id),
+            Ok(None) => {}
         }
         self.books.executed.push(execution);
-        let work = run(self, &frame.params);
+        let work = run(self, &asked.params);
         self.tell(&format!("running {} {}", work.steps.len(), work.unit));
         let (has_steps, awaits_compile) = (!work.steps.is_empty(), work.awaits_compile);
         let job_id = self.jobs.start(work, &request_id);
-        self.request_book.note(run_name, Begun::Job(job_id.clone()));
+        self.request_book.note(run_name, asked, Begun::Job(job_id.clone()));
         self.jobs.set_pace(now, self.can_work());
         self.books.jobs.push(JobRecord {
             at: now,
@@ -265,6 +275,10 @@ fn cancel_result(request_id: RequestId, status: CancelStatus) -> FromUnity {
 
 pub(super) fn error(request_id: RequestId, code: &str, message: &str) -> FromUnity {
     FromUnity::Error(ErrorMessage { request_id: Some(request_id), error: body(code, message) })
+}
+
+fn reused(request_id: RequestId) -> FromUnity {
+    error(request_id, "ERR_INVALID_REQUEST", "the client_request_id was used for another call")
 }
 
 fn body(code: &str, message: &str) -> ErrorBody {

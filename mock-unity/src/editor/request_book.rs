@@ -3,15 +3,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use protocol::{Capability, ExecuteOutcome, UnityJobId};
+use protocol::{Capability, ExecuteOutcome, Json, UnityJobId};
 
 #[derive(Debug, Default)]
 pub(super) struct RequestBook {
     /// Tools that the server deduplicates.
     tools: BTreeSet<String>,
-    runs: BTreeMap<String, Begun>,
+    runs: BTreeMap<String, (Asked, Begun)>,
     /// It forgets every run, although its name says that it does not.
     forgets: bool,
+}
+
+/// A tool and its arguments.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Asked {
+    pub(super) tool: String,
+    pub(super) params: Json,
 }
 
 /// A run that has begun.
@@ -36,13 +43,19 @@ impl RequestBook {
         client_request_id.clone().filter(|_| self.tools.contains(tool))
     }
 
-    pub(super) fn begun(&self, name: Option<&str>) -> Option<Begun> {
-        self.runs.get(name?).filter(|_| !self.forgets).cloned()
+    /// `Err`: the name belongs to another call.
+    pub(super) fn begun(&self, name: Option<&str>, asked: &Asked) -> Result<Option<Begun>, ()> {
+        let known = name.and_then(|name| self.runs.get(name)).filter(|_| !self.forgets);
+        match known {
+            Some((first, _)) if first != asked => Err(()),
+            Some((_, begun)) => Ok(Some(begun.clone())),
+            None => Ok(None),
+        }
     }
 
-    pub(super) fn note(&mut self, name: Option<String>, begun: Begun) {
+    pub(super) fn note(&mut self, name: Option<String>, asked: Asked, begun: Begun) {
         if let Some(name) = name {
-            self.runs.insert(name, begun);
+            self.runs.insert(name, (asked, begun));
         }
     }
 

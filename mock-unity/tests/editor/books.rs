@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use mock_unity::{Given, Input, JsonStyle, Output, PongSeq, Settings};
-use protocol::{JobState, RequestId};
+use protocol::{JobState, Json, RequestId};
 use serde_json::json;
 
-use crate::stage::Stage;
+use crate::stage::{Stage, types};
 
 fn id(text: &str) -> RequestId {
     RequestId(text.to_owned())
@@ -69,4 +69,33 @@ fn frames_in_another_json_style_mean_the_same() {
     assert!(text.contains("\\u00") && text.contains(" \t\r\n"), "{text}");
     let hello: serde_json::Value = serde_json::from_str(text).unwrap();
     assert_eq!((&hello["type"], hello["x_new"].is_array()), (&json!("hello"), true));
+}
+
+#[test]
+fn an_id_that_was_used_for_another_call_runs_nothing() {
+    let mut stage = Stage::connected();
+    let tool = |name: &str, mode: &str| {
+        json!({
+            "name": name, "execution_mode": mode, "deduplicated": true, "supports_cancel": false,
+            "default_timeout_ms": 1_000, "max_timeout_ms": 1_000,
+            "requires_client_request_id": false, "execution_error_retryable": false,
+        })
+    };
+    let tools = [tool("open_scene", "sync"), tool("run_tests", "job")];
+    stage.server(json!({ "type": "capability", "tools": tools }));
+    let mut ask = |kind: &str, request: &str, tool: &str, params: Json| {
+        let mut answers = stage.server(json!({
+            "type": kind, "request_id": request, "client_request_id": "x", "tool_name": tool,
+            "params": params, "timeout_ms": 1_000,
+        }));
+        answers.extend(stage.wait(100));
+        types(&answers)
+    };
+    let menu = json!({ "path": "Assets/Scenes/Menu.unity" });
+    assert_eq!(ask("execute", "r1", "open_scene", menu.clone()), ["result"]);
+    assert_eq!(ask("execute", "r2", "open_scene", menu), ["result"]);
+    let game = json!({ "path": "Assets/Scenes/Game.unity" });
+    assert_eq!(ask("execute", "r3", "open_scene", game), ["error"]);
+    assert_eq!(ask("submit_job", "r4", "run_tests", json!({ "mode": "all" })), ["error"]);
+    assert_eq!(stage.editor.books().executed.len(), 1);
 }
