@@ -86,6 +86,8 @@ struct Job {
     /// Since when a cancel is owed that was promised to an agent.
     cancel_owed: Option<Duration>,
     cancel_sent: bool,
+    /// Its acceptance came together with the end of its session: the server may not know it.
+    is_doubtful: bool,
 }
 
 impl Turns {
@@ -104,7 +106,7 @@ impl Turns {
         }
         self.expire(now);
         let is_late = |by: Duration| now > by + SLACK;
-        for (submission, job) in &mut self.jobs {
+        for (submission, job) in self.jobs.iter_mut().filter(|(_, job)| !job.is_doubtful) {
             if let (Some(by), Some(idle)) = (job.ask_by, self.idle_since)
                 && is_late(by.max(idle))
                 && by.max(idle) + SLACK < job.until
@@ -196,7 +198,9 @@ impl Turns {
             if let Some((at, id, sent)) = self.answered.take()
                 && at == now
             {
-                self.jobs.remove(&id); // Whether the server knows of it is not known.
+                if let Some(job) = self.jobs.get_mut(&id) {
+                    job.is_doubtful = true;
+                }
                 self.doubtful = Some(id.clone());
                 self.at_unity.insert(id, sent);
             }
@@ -263,6 +267,7 @@ impl Turns {
                     until: now + timeout,
                     cancel_owed: None,
                     cancel_sent: false,
+                    is_doubtful: false,
                 };
                 self.jobs.insert(id.clone(), job);
                 (Kind::Work, None)
