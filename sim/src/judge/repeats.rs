@@ -1,7 +1,7 @@
 //! Catalogue 1.1: a call that repeats a `client_request_id` runs nothing. The evidence is what agents were told and the
 //! books of Unity.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use coordination::{Catalog, Tool};
 use protocol::Json;
@@ -14,9 +14,9 @@ use crate::scenario::{Action, Scenario};
 /// All calls with one `client_request_id`.
 #[derive(Default)]
 struct Named<'a> {
-    tools: BTreeSet<&'a str>,
     calls: usize,
-    told: Vec<&'a CallResult>,
+    /// By the tool of the call.
+    told: Vec<(&'a str, &'a CallResult)>,
 }
 
 /// What is wrong, and the coverage.
@@ -35,10 +35,10 @@ pub(crate) fn repeats(
             continue;
         }
         let of_id = named.entry(id).or_default();
-        of_id.tools.insert(&call.tool);
         of_id.calls += 1;
         let record = records.calls.get(&call.label);
-        of_id.told.extend(record.iter().flat_map(|record| &record.answers).map(|(_, told)| told));
+        let answers = record.iter().flat_map(|record| &record.answers);
+        of_id.told.extend(answers.map(|(_, told)| (call.tool.as_str(), told)));
     }
     let mut failures = Vec::new();
     for (id, calls) in &named {
@@ -46,7 +46,7 @@ pub(crate) fn repeats(
         if calls.calls > 1 {
             coverage.count("a repeated call: ran ", if ran == 0 { "never" } else { "once" });
         }
-        calls.told.iter().filter(|told| is_replayed(told)).for_each(|_| {
+        calls.told.iter().filter(|(_, told)| is_replayed(told)).for_each(|_| {
             coverage.mark("an answer was replayed");
         });
         failures.extend(
@@ -70,11 +70,13 @@ fn problem(calls: &Named<'_>, ran: usize, may_run_again: bool) -> Option<String>
         return Some(format!("ran {ran} times"));
     }
     let all_told = calls.told.len() == calls.calls;
-    if all_told && calls.told.iter().all(|told| is_not_executed(told)) && ran > 0 {
+    if all_told && calls.told.iter().all(|(_, told)| is_not_executed(told)) && ran > 0 {
         return Some("every call was told not_executed, but it ran".to_owned());
     }
-    let done = calls.told.iter().any(|told| matches!(told, CallResult::Ok(_)));
-    if done && ran == 0 && calls.tools.contains("open_scene") {
+    // The answer of a job may come before it runs.
+    let is_done =
+        |tool: &str, told: &CallResult| tool == "open_scene" && matches!(told, CallResult::Ok(_));
+    if ran == 0 && calls.told.iter().any(|(tool, told)| is_done(tool, told)) {
         return Some("it was answered, but never ran".to_owned());
     }
     None

@@ -372,7 +372,7 @@ impl Steps {
         }
     }
 
-    /// Another agent, or the same, calls again.
+    /// Another agent, or the same, calls again. Now and then it has another limit, or uses the id for something else.
     fn repeat(&mut self, at: u64, rng: &mut Rng) {
         if self.named.is_empty() {
             return;
@@ -383,6 +383,15 @@ impl Steps {
         self.calls += 1;
         call.label = format!("r{}", self.calls);
         call.agent = agent.cloned().unwrap_or_default();
+        if rng.one_in(3) {
+            call.arguments.insert("timeout_ms".to_owned(), rng.pick(&[200, 1_500, 4_000]).into());
+        }
+        if rng.one_in(6) {
+            call.tool = "open_scene".to_owned();
+            call.arguments.retain(|name, _| name == "client_request_id");
+            call.arguments.insert("path".to_owned(), "Assets/Scenes/Other.unity".into());
+            call.arguments.insert("timeout_ms".to_owned(), 1_500.into());
+        }
         self.push(at, Action::Call(call));
     }
 
