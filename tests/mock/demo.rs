@@ -1,6 +1,7 @@
 //! The demo: the first thing that a new user sees.
 
 use std::net::TcpListener;
+use std::path::Path;
 
 use coordination::TOOLS;
 use harness::agent::HttpAgent;
@@ -35,6 +36,18 @@ fn the_demo_shows_every_step_and_ends() {
         let at = rest.find(chapter).unwrap_or_else(|| panic!("{chapter} in {story}"));
         rest = &rest[at..];
     }
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/pictures/demo.txt");
+    let recorded = std::fs::read_to_string(file).unwrap();
+    assert_eq!(outline(&story), outline(&recorded), "run `just pictures`");
+}
+
+/// The chapters, and what the agent does in each, without times and names of jobs.
+fn outline(story: &str) -> String {
+    let is_said = |line: &&str| {
+        line.starts_with(|sign: char| sign.is_ascii_digit()) || line.contains(" agent  ")
+    };
+    let plain = |line: &str| line.replace(|sign: char| sign.is_ascii_digit(), "");
+    story.lines().filter(is_said).map(|line| plain(line) + "\n").collect()
 }
 
 #[test]
