@@ -28,10 +28,11 @@ docs:
 demo *flags:
     cargo run --release -p mock-unity --locked -- demo {{flags}}
 
-# Draw the pictures of the documents
+# Draw the pictures of the documents, and record the demo
 pictures:
     cargo run -p sim --locked -- svg compile::a_call_waits_over_the_domain_reload --theme light -o docs/pictures/reload-light.svg
     cargo run -p sim --locked -- svg compile::a_call_waits_over_the_domain_reload --theme dark -o docs/pictures/reload-dark.svg
+    cargo run --release -p mock-unity --locked -- demo > docs/pictures/demo.txt
 
 # The attacks on the release build
 security *flags:
@@ -60,6 +61,10 @@ mutants *flags:
 # Fuzz each target for so many seconds
 fuzz seconds="60":
     tests/fuzz/run {{seconds}}
+
+# Time, processor and memory beside the smallest possible bridge
+bench *flags:
+    tests/bench/run {{flags}}
 
 # Two agents and an unruly Unity for some minutes
 soak minutes="10":
