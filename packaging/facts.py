@@ -1,6 +1,7 @@
 """What the packages must agree on: the version (Cargo.toml), the names (names.toml), the systems."""
 
 import re
+import sys
 import tomllib
 from pathlib import Path
 
@@ -8,6 +9,9 @@ ROOT = Path(__file__).resolve().parent.parent
 NAMES_FILE = ROOT / "packaging/names.toml"
 NAMES = tomllib.loads(NAMES_FILE.read_text(encoding="utf-8"))
 VERSION = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]["package"]["version"]
+if not re.fullmatch(r"\d+\.\d+\.\d+", VERSION):
+    # npm, PyPI and Unity each write a pre-release in another way.
+    sys.exit(f"Cargo.toml has the version {VERSION}, but a release needs three numbers, for example 0.3.0. Pre-releases are not supported.")
 
 # target of Rust: (os of npm, cpu of npm, tags of a wheel). The Linux programs are linked statically with musl, so they
 # run with any libc; the oldest macOS is the one that Rust supports.
