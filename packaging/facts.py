@@ -13,6 +13,9 @@ if not re.fullmatch(r"\d+\.\d+\.\d+", VERSION):
     # npm, PyPI and Unity each write a pre-release in another way.
     sys.exit(f"Cargo.toml has the version {VERSION}, but a release needs three numbers, for example 0.3.0. Pre-releases are not supported.")
 
+# Bytes of the server in a release. Think about a dependency before you raise it.
+SERVER_BYTES_MAX = 10 * 1024 * 1024
+
 # target of Rust: (os of npm, cpu of npm, tags of a wheel). The Linux programs are linked statically with musl, so they
 # run with any libc; the oldest macOS is the one that Rust supports.
 TARGETS = {
