@@ -20,10 +20,16 @@ namespace UnityMcp.Editor
         /// <summary>A static method as a delegate; null if this version of Unity does not have it.</summary>
         public static T Method<T>(Type type, string name, string consequence) where T : class
         {
-            var method = type == null ? null : type.GetMethod(name, AnyStatic);
-            var found = method == null ? null : Delegate.CreateDelegate(typeof(T), method, false) as T;
-            if (found == null) Note((type == null ? "?" : type.Name) + "." + name + ": " + consequence);
-            return found;
+            // GetMethod would throw as soon as Unity adds an overload, and then the plugin would not start.
+            var overloads = type == null ? new MethodInfo[0] : type.GetMethods(AnyStatic);
+            foreach (var method in overloads)
+            {
+                if (method.Name != name || method.ContainsGenericParameters) continue;
+                var found = Delegate.CreateDelegate(typeof(T), method, false) as T;
+                if (found != null) return found;
+            }
+            Note((type == null ? "?" : type.Name) + "." + name + ": " + consequence);
+            return null;
         }
 
         public static void Note(string line)
