@@ -28,7 +28,10 @@ namespace UnityMcp
         /// <summary>Wait after the server rejected the hello: another Editor or another project.</summary>
         public const int RefusedWait = 10000;
         public const int DialTimeout = 5000;
-        public const int HealthTimeout = 2000;
+        /// <summary>How long a connection may be without the server's hello. The server waits as long for the plugin's.</summary>
+        public const int GreetingTimeout = 5000;
+        /// <summary>Windows takes about two seconds to refuse a closed port of this machine.</summary>
+        public const int HealthTimeout = 4000;
         public const int HealthBytesMax = 64 * 1024;
         /// <summary>How long the end of a domain waits for the server's close frame.</summary>
         public const int CloseWait = 300;

@@ -19,12 +19,18 @@ namespace UnityMcp
         List<Output> outputs = new List<Output>();
         EditorState editorState = EditorState.Reloading;
         long dialAt;
+        /// <summary>While Greeting: when the server's hello is too late.</summary>
+        long greetBy;
         long wakeAt;
         long seq;
         int attempt;
         bool isWithToken;
         bool areJobsActive;
         bool isCloseComplete = true;
+        /// <summary>Another connection has replaced this one, and no person has asked for a new one since.</summary>
+        bool isReplaced;
+        /// <summary>A person has asked for a new connection, and the end of the old one has not arrived yet.</summary>
+        bool isReconnecting;
 
         public LinkState Link { get; private set; }
         public int MaxMessageBytes { get; private set; }
@@ -50,9 +56,18 @@ namespace UnityMcp
             hello.PluginSessionId = saved.Text("plugin_session_id") ?? newId();
             hello.ConnectAttemptSeq = saved.Integer("connect_attempt_seq", 0);
             inbox.Restore(saved["begun"], saved["waiting"]);
+            if (saved["replaced"] != null) OnReplaced();
             if (saved["unsent"] == null) return;
             foreach (var answer in saved["unsent"].Items)
                 unsent.Add(new Answer { RequestId = answer.Text("request_id"), Frame = answer.Text("frame") });
+        }
+
+        /// <summary>Two plugins that replace each other would never stop, so a person decides.</summary>
+        void OnReplaced()
+        {
+            isReplaced = true;
+            Link = LinkState.Replaced;
+            LastError = "Another connection of this Editor has replaced this one. Use Reconnect to connect again.";
         }
 
         /// <summary>
@@ -62,6 +77,7 @@ namespace UnityMcp
         public Json Save()
         {
             var saved = Json.Object().With("connect_attempt_seq", hello.ConnectAttemptSeq).With("begun", inbox.SaveBegun());
+            if (isReplaced) saved.With("replaced", true);
             if (!isCloseComplete) return saved;
             var answers = Json.Array();
             foreach (var answer in unsent)
@@ -79,8 +95,8 @@ namespace UnityMcp
             get
             {
                 if (Link == LinkState.Ended || Link == LinkState.Leaving) return null;
-                var dial = Link == LinkState.Away ? dialAt : long.MaxValue;
-                var next = Math.Min(dial, HasOpenWork ? wakeAt : long.MaxValue);
+                var link = Link == LinkState.Away ? dialAt : Link == LinkState.Greeting ? greetBy : long.MaxValue;
+                var next = Math.Min(link, HasOpenWork ? wakeAt : long.MaxValue);
                 return next == long.MaxValue ? (long?)null : next;
             }
         }
@@ -137,7 +153,7 @@ namespace UnityMcp
                     areJobsActive = input.Flag;
                     break;
                 case InputKind.Reconnect:
-                    OnReconnect(now);
+                    OnReconnect();
                     break;
                 case InputKind.Reload:
                     OnState(now, EditorState.Reloading);
@@ -155,7 +171,15 @@ namespace UnityMcp
         void Expire(long now)
         {
             if (Link == LinkState.Away && dialAt <= now) Dial(false);
+            if (Link == LinkState.Greeting && greetBy <= now) GiveUpGreeting(now);
             if (HasOpenWork && wakeAt <= now && Link != LinkState.Ended) Wake(now);
+        }
+
+        /// <summary>A peer that says nothing would not answer a close frame either.</summary>
+        void GiveUpGreeting(long now)
+        {
+            outputs.Add(new Output { Kind = OutputKind.Abort, Attempt = attempt });
+            GoAway(now, "The server accepted the connection but sent no hello. Restart it, or check whether another program uses its port.", 0);
         }
 
         void Wake(long now)
@@ -168,6 +192,7 @@ namespace UnityMcp
         {
             Link = LinkState.Dialing;
             isWithToken = withToken;
+            isReconnecting = false;
             attempt++;
             outputs.Add(new Output { Kind = OutputKind.Dial, Attempt = attempt, WithToken = withToken });
         }
@@ -175,6 +200,7 @@ namespace UnityMcp
         void OnConnected(long now)
         {
             Link = LinkState.Greeting;
+            greetBy = now + Limits.GreetingTimeout;
             seq = 0;
             deduplicated.Clear();
             hello.ConnectAttemptSeq++;
@@ -271,14 +297,14 @@ namespace UnityMcp
             if (!IsConnected) return;
             if (input.Code == 1000 && input.Text == Wire.Replaced)
             {
-                LastError = "Another connection of this Editor has replaced this one. Use Reconnect to connect again.";
+                OnReplaced();
                 Tell(LastError);
-                Link = LinkState.Replaced;
                 return;
             }
             // The server gives up a request that has blocked Unity for too long. What has not started is forgotten.
             if (input.Code == 4408 && inbox.DropUnstarted()) hello.PluginSessionId = newId();
-            GoAway(now, "The connection is lost" + (input.Text.Length > 0 ? ": " + input.Text : "."), 0);
+            if (isReconnecting) Dial(false);
+            else GoAway(now, "The connection is lost" + (input.Text.Length > 0 ? ": " + input.Text : "."), 0);
         }
 
         void OnState(long now, EditorState state)
@@ -318,10 +344,13 @@ namespace UnityMcp
             return Wire.Error(requestId, Wire.UnityExecution, "The answer is larger than the server accepts. Ask for less.").ToString();
         }
 
-        void OnReconnect(long now)
+        /// <summary>A socket that hangs would not answer a close frame, so it is aborted. Its end starts the next attempt.</summary>
+        void OnReconnect()
         {
             backoff.Reset();
-            if (IsConnected) outputs.Add(new Output { Kind = OutputKind.Close, Attempt = attempt, Code = 1000 });
+            isReplaced = false;
+            isReconnecting = IsConnected;
+            if (IsConnected) outputs.Add(new Output { Kind = OutputKind.Abort, Attempt = attempt });
             else if (Link == LinkState.Away || Link == LinkState.Replaced) Dial(false);
         }
 

@@ -119,6 +119,22 @@ namespace UnityMcp.Tests
         }
 
         [Test]
+        public void A_connection_that_was_replaced_stays_away_after_the_reload_until_a_person_asks()
+        {
+            var before = new SessionFixture().Open().Closed(1000, "replaced by a newer connection").Do(Input.Reload);
+            var after = AfterReload(before).Do(Input.Tick);
+            Assert.AreEqual(LinkState.Replaced, after.Session.Link);
+            Assert.AreEqual(0, after.Last.Count);
+            StringAssert.Contains("Reconnect", after.Session.LastError);
+            var later = AfterReload(after.Do(Input.Reload)).Do(Input.Tick);
+            Assert.AreEqual(LinkState.Replaced, later.Session.Link);
+            later.Do(Input.Reconnect);
+            Assert.IsTrue(later.Has(OutputKind.Dial));
+            var connected = AfterReload(later.Do(Input.Connected(later.Attempt)).Welcome().Do(Input.Reload).Closed(1001));
+            Assert.AreEqual(LinkState.Open, connected.Open().Session.Link);
+        }
+
+        [Test]
         public void A_dial_that_has_not_ended_is_abandoned()
         {
             var it = new SessionFixture().Do(Input.Tick).Do(Input.Reload);

@@ -255,14 +255,72 @@ namespace UnityMcp.Tests
         }
 
         [Test]
+        public void A_peer_that_says_no_hello_is_left_after_a_while()
+        {
+            it.Do(Input.Tick).Do(Input.Connected(it.Attempt));
+            Assert.AreEqual(5000, it.Session.NextDeadline - it.Now);
+            it.Now += 4999;
+            it.Do(Input.Tick);
+            Assert.AreEqual(LinkState.Greeting, it.Session.Link);
+            it.Now++;
+            it.Do(Input.Tick);
+            Assert.IsTrue(it.Has(OutputKind.Abort));
+            Assert.AreEqual(LinkState.Away, it.Session.Link);
+            StringAssert.Contains("hello", it.Session.LastError);
+            it.Closed(0);
+            StringAssert.Contains("hello", it.Session.LastError, "the end of this socket is no news");
+            Assert.AreEqual(100, it.Session.NextDeadline - it.Now);
+        }
+
+        [Test]
+        public void Every_connection_has_the_whole_time_for_its_hello()
+        {
+            it.Do(Input.Tick).Do(Input.Connected(it.Attempt));
+            it.Now += 4000;
+            it.Closed(0);
+            it.Now += 3000;
+            it.Do(Input.Tick).Do(Input.Connected(it.Attempt));
+            it.Now += 3000;
+            it.Do(Input.Tick);
+            Assert.AreEqual(LinkState.Greeting, it.Session.Link);
+            it.Welcome();
+            it.Now += 3000;
+            it.Do(Input.Tick);
+            Assert.AreEqual(LinkState.Open, it.Session.Link);
+        }
+
+        [Test]
         public void A_person_can_ask_for_a_new_connection()
         {
+            foreach (var isWelcome in new[] { true, false })
+            {
+                SetUp();
+                it.Do(Input.Tick).Do(Input.Connected(it.Attempt));
+                if (isWelcome) it.Welcome();
+                it.Do(Input.Reconnect);
+                Assert.IsTrue(it.Has(OutputKind.Abort), "a socket that hangs would never close");
+                var attempt = it.Attempt;
+                it.Closed(0);
+                Assert.IsTrue(it.Has(OutputKind.Dial), "at once");
+                Assert.AreEqual(attempt + 1, it.Attempt);
+                Assert.IsNull(it.Session.LastError);
+            }
+        }
+
+        [Test]
+        public void A_person_need_not_wait_for_the_next_attempt()
+        {
+            it.Open().Closed(0).Do(Input.Reconnect);
+            Assert.IsTrue(it.Has(OutputKind.Dial));
+        }
+
+        [Test]
+        public void An_answer_that_the_socket_of_a_reconnect_did_not_take_is_sent_on_the_next_one()
+        {
             it.Open().Do(Input.Reconnect);
-            Assert.AreEqual(1000, it.Last[0].Code);
-            it.Closed(1000);
-            Assert.AreEqual(100, it.Session.NextDeadline - it.Now);
-            it.Do(Input.Reconnect);
-            Assert.IsTrue(it.Has(OutputKind.Dial), "an attempt that waits starts at once");
+            it.Do(Input.Closed(it.Attempt, 0, "", new[] { new Answer { RequestId = "r1", Frame = "{\"request_id\":\"r1\"}" } }));
+            it.Do(Input.Connected(it.Attempt)).Welcome();
+            Assert.AreEqual("r1", it.LastSent.Text("request_id"));
         }
     }
 }
