@@ -54,6 +54,8 @@ namespace UnityMcp
         readonly List<Tool> tools = new List<Tool>();
         readonly RequestBook book;
         readonly RequestRunner requests;
+        /// <summary>Nothing is known about a compile that ended before the plugin was there.</summary>
+        bool isFirstStart;
         LastCompile toldCompile;
         string toldBook;
         int storedRevision;
@@ -73,6 +75,7 @@ namespace UnityMcp
             MakeTools();
             book = new RequestBook(parts.Store, parts.Version, parts.NewId, IsJobActive);
             requests = new RequestRunner(tools, jobs, book, parts.Observer, Cancel);
+            isFirstStart = !isReadable;
             toldCompile = compiles.Last;
             toldBook = book.Name;
             var hello = new HelloFields
@@ -154,6 +157,7 @@ namespace UnityMcp
             var state = parts.Facts.State;
             TellChanges();
             driver.Apply(Input.State(state));
+            if (isFirstStart && state == EditorState.Ready) HearOldErrors();
             compileJobs.Tick(state == EditorState.Ready);
             var maxMessageBytes = driver.Look(session => session.MaxMessageBytes);
             for (var count = 0; count < Limits.RequestsPerTick; count++)
@@ -166,6 +170,13 @@ namespace UnityMcp
             driver.Apply(Input.Jobs(jobs.HasActive));
             var attempt = driver.Look(session => session.ConnectAttemptSeq);
             if (Revision != storedRevision || attempt != storedAttempt) Store(null);
+        }
+
+        /// <summary>The errors of an Editor that was opened with broken scripts are told only by another compile.</summary>
+        void HearOldErrors()
+        {
+            isFirstStart = false;
+            if (compiles.Last == null && parts.Compiler.HasFailed) parts.Compiler.Compile();
         }
 
         /// <summary>Before the state: a server that learns that the Editor is ready must know the compile before it.</summary>
@@ -205,14 +216,21 @@ namespace UnityMcp
             TellChanges();
             var session = driver.Stop(Input.Reload);
             Store(session);
-            parts.Store.Set(ConsoleKey, console.Save().ToString());
+            StoreConsole();
         }
 
-        /// <summary>Main thread, when the Editor ends.</summary>
+        /// <summary>Main thread, when the Editor ends or a person switches the plugin off.</summary>
         public void Quit()
         {
             Detach();
             driver.Stop(Input.Quit);
+            // If it is switched on again, its cursors must not repeat.
+            StoreConsole();
+        }
+
+        void StoreConsole()
+        {
+            parts.Store.Set(ConsoleKey, console.Save().ToString());
         }
 
         void Attach()

@@ -34,6 +34,12 @@ namespace UnityMcp
             {
                 return Wire.Error(request.RequestId, rejection.Code, rejection.Message);
             }
+            catch (Exception failure)
+            {
+                // Without an answer the inbox would wait for ever. Nobody knows what has happened up to here.
+                var text = "The plugin failed: " + FrameRoom.Cut(failure.Message, Limits.ErrorCharsMax);
+                return Wire.Error(request.RequestId, Wire.InvalidResponse, text);
+            }
         }
 
         Json Cancel(ServerMessage request)

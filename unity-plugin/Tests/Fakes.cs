@@ -9,6 +9,8 @@ namespace UnityMcp.Tests
         public ITestEvents Listener;
         public readonly List<string> Calls = new List<string>();
         public bool CanCancel = true;
+        /// <summary>What Cancel throws, as a method of Unity may that is called by reflection.</summary>
+        public Exception Failure;
 
         public ITestEvents Events
         {
@@ -30,6 +32,7 @@ namespace UnityMcp.Tests
 
         public bool Cancel()
         {
+            if (Failure != null) throw Failure;
             Calls.Add("cancel");
             return CanCancel;
         }

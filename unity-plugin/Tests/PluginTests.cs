@@ -92,6 +92,19 @@ namespace UnityMcp.Tests
         }
 
         [Test]
+        public void A_request_that_breaks_outside_of_its_tool_is_answered_as_unknown_and_the_next_one_runs()
+        {
+            it.Open().Ask("submit_job_result", PluginFixture.Request("submit_job", "r1", "run_tests", "{\"mode\":\"edit\"}"));
+            it.Runner.Listener.Listed("edit", 2);
+            it.Runner.Failure = new InvalidOperationException("broken");
+            var error = it.Ask("error", "\"type\":\"cancel\",\"request_id\":\"r2\",\"target_request_id\":\"r1\"");
+            Assert.AreEqual("r2", error.Text("request_id"));
+            Assert.AreEqual("ERR_INVALID_RESPONSE", error["error"].Text("code"));
+            StringAssert.Contains("broken", error["error"].Text("message"));
+            Assert.AreEqual("ok", it.Execute("r3", "read_console", "{}").Text("status"));
+        }
+
+        [Test]
         public void A_job_is_accepted_asked_about_and_cancelled_by_its_id()
         {
             var job = it.Open().Ask("submit_job_result", PluginFixture.Request("submit_job", "r1", "run_tests", "{\"mode\":\"edit\"}")).Text("job_id");
@@ -228,6 +241,19 @@ namespace UnityMcp.Tests
             it.Receive("\"type\":\"hello\",\"server_version\":\"9\"");
             Assert.AreEqual("r1", it.Take("result").Text("request_id"));
             Assert.AreEqual(1, it.Ran.Count);
+        }
+
+        [Test]
+        public void Cursors_go_on_after_the_plugin_was_switched_off_and_on()
+        {
+            it.Open().Log("log", "one");
+            var first = it.Execute("r1", "read_console", "{}")["result"];
+            it.Plugin.Quit();
+            it.Open().Log("log", "two");
+            var second = it.Execute("r2", "read_console", "{\"since\":\"" + first.Text("cursor") + "\"}")["result"];
+            Assert.AreEqual("false", second["cursor_lost"].ToString());
+            Assert.AreEqual(1, second["entries"].Items.Count);
+            Assert.AreEqual("two", second["entries"].Items[0].Text("message"));
         }
 
         [Test]

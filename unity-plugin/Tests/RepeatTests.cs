@@ -227,6 +227,35 @@ namespace UnityMcp.Tests
         }
 
         [Test]
+        public void The_first_start_with_broken_scripts_compiles_once_to_hear_their_errors()
+        {
+            it.Plugin.Quit();
+            it = new PluginFixture();
+            it.Compiler.HasFailed = true;
+            it.State = EditorState.Compiling;
+            it.Open();
+            Assert.AreEqual(0, it.Compiler.Calls.Count, "a compile tells them by itself");
+            it.State = EditorState.Ready;
+            it.Ticks(3);
+            Assert.AreEqual("compile", string.Join(",", it.Compiler.Calls.ToArray()));
+            it.Compiler.Run(FakeCompiler.Error(1));
+            it.Plugin.BeforeReload();
+            it.Open().Ticks(3);
+            Assert.AreEqual(1, it.Compiler.Calls.Count);
+            Assert.AreEqual(1, it.Hello["last_compile"].Integer("errors", 0));
+        }
+
+        [Test]
+        public void A_compile_that_ends_before_the_first_tick_has_told_its_errors()
+        {
+            it.Plugin.Quit();
+            it = new PluginFixture().Load();
+            it.Compiler.Run(FakeCompiler.Error(1));
+            it.Ticks(3);
+            Assert.AreEqual(0, it.Compiler.Calls.Count);
+        }
+
+        [Test]
         public void A_ping_is_answered_with_nothing()
         {
             Assert.AreEqual("{}", it.Execute("r1", "ping", "{}")["result"].ToString());
