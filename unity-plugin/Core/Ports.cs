@@ -96,9 +96,10 @@ namespace UnityMcp
         bool? IsActive { get; }
         /// <summary>Why no run can start now, for a person; null if one can.</summary>
         string Obstacle { get; }
-        /// <summary>Counts the tests that a run would have. The answer is ITestEvents.Listed.</summary>
-        void List(string mode, string filter);
-        void Start(string mode, string filter);
+        /// <summary>Asks for the tests of a mode. The answer is ITestEvents.Listed, for the same job, now or later.</summary>
+        void List(string jobId, string mode);
+        /// <param name="names">The full names of the tests to run; null for all of the mode.</param>
+        void Start(string mode, IList<string> names);
         /// <summary>False if this Unity cannot cancel the run.</summary>
         bool Cancel();
     }
@@ -106,7 +107,8 @@ namespace UnityMcp
     /// <summary>What the test runner reports. Runs that others started are not reported.</summary>
     public interface ITestEvents
     {
-        void Listed(string mode, int count);
+        /// <param name="names">The full names of all tests of the mode, without suites.</param>
+        void Listed(string jobId, string mode, IList<string> names);
         void TestStarted(string name);
         void TestFinished();
         void RunFinished(TestRunResult result);

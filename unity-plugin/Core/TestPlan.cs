@@ -1,3 +1,4 @@
+using System;
 using System.Collections.Generic;
 
 namespace UnityMcp
@@ -33,6 +34,22 @@ namespace UnityMcp
             return plan;
         }
 
+        /// <summary>The tests that the filter chooses.</summary>
+        public IList<string> Matching(IList<string> names)
+        {
+            if (Filter == null) return names;
+            var matching = new List<string>();
+            foreach (var name in names)
+                if (name.IndexOf(Filter, StringComparison.Ordinal) >= 0) matching.Add(name);
+            return matching;
+        }
+
+        /// <summary>Tests that have ended.</summary>
+        public long Total
+        {
+            get { return Passed + Failed + Skipped; }
+        }
+
         public void Merge(TestRunResult result)
         {
             Passed += result.Passed;
@@ -45,7 +62,7 @@ namespace UnityMcp
 
         public Json Result()
         {
-            var summary = Json.Object().With("total", Passed + Failed + Skipped).With("passed", Passed).With("failed", Failed)
+            var summary = Json.Object().With("total", Total).With("passed", Passed).With("failed", Failed)
                 .With("skipped", Skipped).With("duration_ms", DurationMs);
             return Json.Object().With("summary", summary).With("failed_tests", SaveTests());
         }

@@ -1,4 +1,5 @@
 using System;
+using System.Collections.Generic;
 
 namespace UnityMcp
 {
@@ -14,10 +15,16 @@ namespace UnityMcp
         readonly ITestRunner runner;
         readonly Func<string> newId;
         readonly IClock clock;
+        /// <summary>Per mode, the tests that the filter chooses; null for all. A reload forgets them, and they are looked up again.</summary>
+        readonly Dictionary<string, IList<string>> chosen = new Dictionary<string, IList<string>>();
         Job current;
         TestPlan plan;
+        /// <summary>Unity was asked for the names of its tests.</summary>
+        bool isListing;
         /// <summary>When the run was last known to be alive.</summary>
         long aliveAt;
+        /// <summary>Updates of a ready Editor since a run has ended, or since the start.</summary>
+        int updatesSinceRun;
 
         public TestRuns(JobBook book, ITestRunner runner, Func<string> newId, IClock clock)
         {
@@ -26,17 +33,9 @@ namespace UnityMcp
             this.newId = newId;
             this.clock = clock;
             runner.Events = this;
-            Resume();
-        }
-
-        /// <summary>After a domain reload: the test framework resumes a run by itself, but forgets a count of tests.</summary>
-        void Resume()
-        {
+            // After a domain reload: the test framework resumes a run by itself.
             var job = book.FirstActive(ToolName);
-            if (job == null || job.State != "running") return;
-            Take(job);
-            if (plan.ToList.Count > 0) runner.List(plan.ToList[0], plan.Filter);
-            else if (!plan.IsStarted) StartNext();
+            if (job != null && job.State == "running") Take(job);
         }
 
         void Take(Job job)
@@ -44,6 +43,8 @@ namespace UnityMcp
             current = job;
             plan = TestPlan.Restore(job.Plan);
             aliveAt = clock.Now;
+            isListing = false;
+            chosen.Clear();
         }
 
         public string Submit(string requestId, TestPlan asked)
@@ -56,52 +57,107 @@ namespace UnityMcp
         /// <param name="isEditorReady">Nothing starts or counts as lost while scripts compile.</param>
         public void Tick(bool isEditorReady)
         {
-            if (!isEditorReady) aliveAt = clock.Now;
-            else if (current != null) Watch();
-            else TryBegin();
+            if (!isEditorReady)
+            {
+                aliveAt = clock.Now;
+                return;
+            }
+            updatesSinceRun++;
+            try
+            {
+                if (current == null) TryBegin();
+                else if (plan.IsStarted) Watch();
+                else if (!isListing) GoOn();
+            }
+            catch (Exception failure) when (current != null)
+            {
+                // Whatever Unity throws ends the job. The next one may work.
+                Fail(failure.Message);
+            }
+        }
+
+        /// <summary>
+        /// A run reports its end before it has cleaned up, and a run of the user must end first. A version of Unity that cannot tell
+        /// gets some updates for it.
+        /// </summary>
+        bool IsRunnerFree
+        {
+            get { return !(runner.IsActive ?? updatesSinceRun <= Limits.UpdatesBetweenRuns); }
         }
 
         void TryBegin()
         {
             var job = book.FirstActive(ToolName);
-            // A run that the user has started must end first.
-            if (job == null || runner.IsActive == true) return;
+            if (job == null || !IsRunnerFree) return;
             Take(job);
-            var obstacle = runner.Obstacle;
-            if (obstacle != null)
-            {
-                End("failed", null, obstacle);
-                return;
-            }
+            if (IsObstructed()) return;
             job.State = "running";
             book.Changed();
-            runner.List(plan.ToList[0], plan.Filter);
+            ListNext();
         }
 
-        public void Listed(string mode, int count)
+        void GoOn()
         {
-            if (current == null || plan.ToList.Count == 0 || plan.ToList[0] != mode) return;
-            aliveAt = clock.Now;
+            if (plan.ToList.Count > 0) ListNext();
+            else if (IsRunnerFree && !IsObstructed()) StartNext();
+        }
+
+        /// <summary>Before every run, because the user works on meanwhile. An obstacle ends the job.</summary>
+        bool IsObstructed()
+        {
+            var obstacle = runner.Obstacle;
+            if (obstacle == null) return false;
+            if (plan.Total == 0) End("failed", null, obstacle);
+            else End("failed", plan.Result(), "The Edit Mode tests ran, the Play Mode tests did not. " + obstacle);
+            return true;
+        }
+
+        void ListNext()
+        {
+            isListing = true;
+            runner.List(current.Id, plan.ToList[0]);
+        }
+
+        public void Listed(string jobId, string mode, IList<string> names)
+        {
+            if (current == null || current.Id != jobId || !isListing || plan.ToList[0] != mode) return;
+            isListing = false;
+            var matching = plan.Matching(names);
             plan.ToList.RemoveAt(0);
-            current.Total += count;
-            if (count > 0) plan.ToRun.Add(mode);
-            if (plan.ToList.Count > 0) runner.List(plan.ToList[0], plan.Filter);
-            else if (plan.ToRun.Count > 0) StartNext();
-            else End("failed", plan.Result(), null); // The server explains a run of zero tests, with the filter.
-            Store();
+            current.Total += matching.Count;
+            if (matching.Count > 0) plan.ToRun.Add(mode);
+            chosen[mode] = matching.Count == names.Count ? null : matching;
+            if (plan.ToList.Count == 0 && plan.ToRun.Count == 0) Conclude();
+            else Store();
         }
 
         void StartNext()
         {
+            var mode = plan.ToRun[0];
+            IList<string> names = null;
+            if (plan.Filter != null && !chosen.TryGetValue(mode, out names))
+            {
+                ListAgain();
+                return;
+            }
             plan.IsStarted = true;
             aliveAt = clock.Now;
             Store();
-            runner.Start(plan.ToRun[0], plan.Filter);
+            runner.Start(mode, names);
+        }
+
+        void ListAgain()
+        {
+            plan.ToList.AddRange(plan.ToRun);
+            plan.ToRun.Clear();
+            current.Total = plan.Total;
+            Store();
+            ListNext();
         }
 
         public void TestStarted(string name)
         {
-            if (current == null) return;
+            if (!IsRunning) return;
             aliveAt = clock.Now;
             current.Current = FrameRoom.Cut(name, Limits.NameCharsMax);
             book.Changed();
@@ -109,28 +165,45 @@ namespace UnityMcp
 
         public void TestFinished()
         {
-            if (current == null) return;
+            if (!IsRunning) return;
             aliveAt = clock.Now;
             current.Done++;
             book.Changed();
         }
 
+        bool IsRunning
+        {
+            get { return current != null && plan.IsStarted; }
+        }
+
         public void RunFinished(TestRunResult result)
         {
-            if (current == null || !plan.IsStarted) return;
+            if (!IsRunning) return;
+            updatesSinceRun = 0;
             plan.Merge(result);
             plan.IsStarted = false;
             plan.ToRun.RemoveAt(0);
             if (plan.CancelAt != 0) End("cancelled", null, null);
-            else if (plan.ToRun.Count > 0) StartNext();
-            else End(plan.Failed > 0 ? "failed" : "succeeded", plan.Result(), null);
+            else if (plan.ToRun.Count > 0) Store();
+            else Conclude();
         }
 
         public void RunFailed(string message)
         {
-            if (current == null) return;
+            if (!IsRunning) return;
             if (plan.CancelAt != 0) End("cancelled", null, null);
-            else End("failed", null, "Unity could not run the tests: " + FrameRoom.Cut(message, Limits.ErrorCharsMax));
+            else Fail(message);
+        }
+
+        void Fail(string message)
+        {
+            End("failed", null, "Unity could not run the tests: " + FrameRoom.Cut(message, Limits.ErrorCharsMax));
+        }
+
+        /// <summary>The server explains a run of zero tests, with the filter.</summary>
+        void Conclude()
+        {
+            End(plan.Failed > 0 || plan.Total == 0 ? "failed" : "succeeded", plan.Result(), null);
         }
 
         /// <summary>Some versions of the test framework report no end after a cancel or a dismissed dialog.</summary>
@@ -175,6 +248,7 @@ namespace UnityMcp
         {
             current.End(state, result, error);
             current = null;
+            updatesSinceRun = 0;
             book.Changed();
         }
 

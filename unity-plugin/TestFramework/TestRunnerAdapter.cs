@@ -1,6 +1,6 @@
 using System;
+using System.Collections.Generic;
 using System.Reflection;
-using System.Text.RegularExpressions;
 using UnityEditor;
 using UnityEditor.SceneManagement;
 using UnityEditor.TestTools.TestRunner.Api;
@@ -63,14 +63,14 @@ namespace UnityMcp.TestFramework
             get
             {
                 if (EditorUtility.scriptCompilationFailed)
-                    return "The scripts of the project do not compile, so nothing ran. Read the errors with read_console and fix them.";
+                    return "The scripts of the project do not compile, so no test run can start. Read the errors with read_console and fix them.";
                 if (EditorApplication.isPlayingOrWillChangePlaymode)
-                    return "The Editor is in Play Mode, so nothing ran. Ask the user to leave Play Mode.";
+                    return "The Editor is in Play Mode, so no test run can start. Ask the user to leave Play Mode.";
                 for (var index = 0; index < EditorSceneManager.sceneCount; index++)
                 {
                     var scene = EditorSceneManager.GetSceneAt(index);
                     if (scene.isDirty)
-                        return "The scene \"" + scene.name + "\" has unsaved changes, so nothing ran. Ask the user to save or discard them.";
+                        return "The scene \"" + scene.name + "\" has unsaved changes, so no test run can start. Ask the user to save or discard them.";
                 }
                 return null;
             }
@@ -81,31 +81,31 @@ namespace UnityMcp.TestFramework
             return mode == "play" ? TestMode.PlayMode : TestMode.EditMode;
         }
 
-        /// <summary>A pattern that matches the text itself. A leading "!" would negate it, so it never comes first.</summary>
-        static string Pattern(string filter)
+        public void List(string jobId, string mode)
         {
-            return "(?:)" + Regex.Escape(filter);
+            api.RetrieveTestList(ModeOf(mode), root =>
+            {
+                var names = new List<string>();
+                Collect(root, names);
+                events.Listed(jobId, mode, names);
+            });
         }
 
-        public void List(string mode, string filter)
+        static void Collect(ITestAdaptor test, List<string> names)
         {
-            var pattern = filter == null ? null : new Regex(Pattern(filter));
-            api.RetrieveTestList(ModeOf(mode), root => events.Listed(mode, Count(root, pattern)));
+            if (test == null) return;
+            if (!test.IsSuite)
+            {
+                names.Add(test.FullName);
+                return;
+            }
+            foreach (var child in test.Children) Collect(child, names);
         }
 
-        static int Count(ITestAdaptor test, Regex pattern)
+        /// <summary>By the names of tests: a pattern would also match assemblies and namespaces, and then all tests in them would run.</summary>
+        public void Start(string mode, IList<string> names)
         {
-            if (test == null) return 0;
-            if (!test.IsSuite) return pattern == null || pattern.IsMatch(test.FullName) ? 1 : 0;
-            var count = 0;
-            foreach (var child in test.Children) count += Count(child, pattern);
-            return count;
-        }
-
-        public void Start(string mode, string filter)
-        {
-            var wanted = new Filter { testMode = ModeOf(mode) };
-            if (filter != null) wanted.groupNames = new[] { Pattern(filter) };
+            var wanted = new Filter { testMode = ModeOf(mode), testNames = names == null ? null : new List<string>(names).ToArray() };
             // Callbacks may come before Execute returns the name of the run.
             OwnRun = "starting";
             var run = api.Execute(new ExecutionSettings(wanted));

@@ -11,6 +11,8 @@ namespace UnityMcp.Tests
         public bool CanCancel = true;
         /// <summary>What Cancel throws, as a method of Unity may that is called by reflection.</summary>
         public Exception Failure;
+        public Exception ListFailure;
+        public string ListedJob;
 
         public ITestEvents Events
         {
@@ -20,14 +22,22 @@ namespace UnityMcp.Tests
         public bool? IsActive { get; set; }
         public string Obstacle { get; set; }
 
-        public void List(string mode, string filter)
+        public void List(string jobId, string mode)
         {
-            Calls.Add("list " + mode + " " + filter);
+            Calls.Add("list " + mode);
+            if (ListFailure != null) throw ListFailure;
+            ListedJob = jobId;
         }
 
-        public void Start(string mode, string filter)
+        /// <summary>Answers the last List.</summary>
+        public void Answer(string mode, params string[] names)
         {
-            Calls.Add("start " + mode + " " + filter);
+            Listener.Listed(ListedJob, mode, names);
+        }
+
+        public void Start(string mode, IList<string> names)
+        {
+            Calls.Add("start " + mode + (names == null ? "" : " " + string.Join(" ", names)));
         }
 
         public bool Cancel()

@@ -95,7 +95,8 @@ namespace UnityMcp.Tests
         public void A_request_that_breaks_outside_of_its_tool_is_answered_as_unknown_and_the_next_one_runs()
         {
             it.Open().Ask("submit_job_result", PluginFixture.Request("submit_job", "r1", "run_tests", "{\"mode\":\"edit\"}"));
-            it.Runner.Listener.Listed("edit", 2);
+            it.Runner.Answer("edit", "A.one", "A.two");
+            it.Plugin.Tick();
             it.Runner.Failure = new InvalidOperationException("broken");
             var error = it.Ask("error", "\"type\":\"cancel\",\"request_id\":\"r2\",\"target_request_id\":\"r1\"");
             Assert.AreEqual("r2", error.Text("request_id"));
@@ -109,7 +110,8 @@ namespace UnityMcp.Tests
         {
             var job = it.Open().Ask("submit_job_result", PluginFixture.Request("submit_job", "r1", "run_tests", "{\"mode\":\"edit\"}")).Text("job_id");
             Assert.AreEqual("list edit", it.Runner.Last);
-            it.Runner.Listener.Listed("edit", 2);
+            it.Runner.Answer("edit", "A.one", "A.two");
+            it.Plugin.Tick();
             var status = it.Ask("job_status", "\"type\":\"get_job_status\",\"request_id\":\"r2\",\"job_id\":\"" + job + "\"");
             Assert.AreEqual("running", status.Text("state"));
             var cancel = it.Ask("cancel_result", "\"type\":\"cancel\",\"request_id\":\"r3\",\"target_job_id\":\"" + job + "\"");
@@ -155,7 +157,7 @@ namespace UnityMcp.Tests
         {
             it.Open().Log("log", "before");
             var job = it.Ask("submit_job_result", PluginFixture.Request("submit_job", "r1", "run_tests", "{}")).Text("job_id");
-            it.Runner.Listener.Listed("edit", 1);
+            it.Runner.Answer("edit", "A.one");
             it.Receive(PluginFixture.Request("execute", "r2", "read_console", "{}"));
             var session = it.Hello.Text("plugin_session_id");
             it.Plugin.BeforeReload();

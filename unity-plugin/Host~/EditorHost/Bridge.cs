@@ -99,14 +99,15 @@ namespace UnityMcp.Host
             get { return editor.Tests.IsActive; }
         }
 
-        public int CountTests(string mode, string filter)
+        public string[] TestNames(string mode)
         {
-            return editor.Tests.Count(mode, filter);
+            return editor.Options.Suite.Select(mode, null).ConvertAll(test => test.Name).ToArray();
         }
 
-        public void StartTests(string mode, string filter)
+        /// <param name="names">Null for all tests of the mode.</param>
+        public void StartTests(string mode, string[] names)
         {
-            editor.StartTests(mode, filter);
+            editor.StartTests(mode, names);
         }
 
         public bool CancelTests()

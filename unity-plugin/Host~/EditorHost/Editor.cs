@@ -349,9 +349,9 @@ namespace UnityMcp.Host
             else Books.Executed(requestId, clientRequestId, toolName);
         }
 
-        public void StartTests(string mode, string filter)
+        public void StartTests(string mode, string[] names)
         {
-            var count = Tests.Start(Now, mode, filter);
+            var count = Tests.Start(Now, mode, names);
             Books.TestRunStarted();
             Wake();
             Tell("running " + count + " tests");

@@ -25,8 +25,9 @@ namespace UnityMcp.Host
         bool isInterrupted;
         Plugin plugin;
         HostConnector connector;
+        /// <summary>The mode and the job of a list that Unity owes; null if there is none.</summary>
         string listing;
-        string listingFilter;
+        string listingJob;
 
         public event Action<ConsoleEntry> Added;
         public event Action Cleared;
@@ -95,7 +96,7 @@ namespace UnityMcp.Host
             {
                 var mode = listing;
                 listing = null;
-                Events.Listed(mode, bridge.CountTests(mode, listingFilter));
+                Events.Listed(listingJob, mode, bridge.TestNames(mode));
             }
             plugin.Tick();
         }
@@ -294,19 +295,19 @@ namespace UnityMcp.Host
 
         string ITestRunner.Obstacle
         {
-            get { return null; }
+            get { return bridge.IsDirty ? "The active scene has unsaved changes, so no test run can start. Ask the user to save or discard them." : null; }
         }
 
         /// <summary>As in Unity, the answer comes with a later tick.</summary>
-        void ITestRunner.List(string mode, string filter)
+        void ITestRunner.List(string jobId, string mode)
         {
             listing = mode;
-            listingFilter = filter;
+            listingJob = jobId;
         }
 
-        void ITestRunner.Start(string mode, string filter)
+        void ITestRunner.Start(string mode, IList<string> names)
         {
-            bridge.StartTests(mode, filter);
+            bridge.StartTests(mode, names == null ? null : new List<string>(names).ToArray());
         }
 
         bool ITestRunner.Cancel()

@@ -95,9 +95,10 @@ namespace UnityMcp.Host
             for (var index = 0; index < tests.Count; index++) tests[index].Outcome = index < count ? "fail" : "pass";
         }
 
-        public List<Test> Select(string mode, string filter)
+        /// <param name="names">Null for all tests of the mode.</param>
+        public List<Test> Select(string mode, string[] names)
         {
-            return tests.FindAll(test => test.Mode == mode && (filter == null || test.Name.Contains(filter)));
+            return tests.FindAll(test => test.Mode == mode && (names == null || Array.IndexOf(names, test.Name) >= 0));
         }
     }
 }

@@ -27,14 +27,10 @@ namespace UnityMcp.Host
             get { return tests != null; }
         }
 
-        public int Count(string mode, string filter)
+        public int Start(long now, string mode, string[] names)
         {
-            return suite.Select(mode, filter).Count;
-        }
-
-        public int Start(long now, string mode, string filter)
-        {
-            tests = suite.Select(mode, filter);
+            if (IsActive) throw new InvalidOperationException("a test run is active");
+            tests = suite.Select(mode, names);
             done = 0;
             left = tests.Count > 0 ? tests[0].Takes : 0;
             steppedAt = now;
@@ -86,7 +82,6 @@ namespace UnityMcp.Host
         void End(Inside plugin)
         {
             var ran = tests.GetRange(0, done);
-            tests = null;
             var failed = ran.FindAll(test => test.Outcome == "fail");
             long duration = 0;
             foreach (var test in ran) duration += test.Takes;
@@ -95,8 +90,9 @@ namespace UnityMcp.Host
             Ended(isCancelled
                 ? "the test run was cancelled, tests done: " + done
                 : "the test run has ended: " + done + " tests, " + failed.Count + " failed");
-            // The plugin may start the next run at once.
+            // As in Unity, the run is still active while it reports its end.
             plugin.RunFinished(done - failed.Count - skipped, skipped, duration, names);
+            tests = null;
         }
     }
 }

@@ -41,7 +41,7 @@ namespace UnityEditor.TestTools.TestRunner.Api
     public class Filter
     {
         public TestMode testMode;
-        public string[] groupNames;
+        public string[] testNames;
     }
 
     public class ExecutionSettings
