@@ -112,10 +112,11 @@ namespace UnityMcp.TestFramework
             if (OwnRun == "starting" && !string.IsNullOrEmpty(run)) OwnRun = run;
         }
 
+        /// <summary>Where CancelTestRun is not public yet, it works for Edit Mode runs only.</summary>
         public bool Cancel()
         {
-            if (cancelTestRun != null)
-                return (bool)cancelTestRun.Invoke(cancelTestRun.IsStatic ? null : api, new object[] { OwnRun });
+            var canCancel = cancelTestRun != null && (cancelTestRun.IsPublic || !EditorApplication.isPlaying);
+            if (canCancel) return (bool)cancelTestRun.Invoke(cancelTestRun.IsStatic ? null : api, new object[] { OwnRun });
             if (!EditorApplication.isPlaying) return false;
             EditorApplication.ExitPlaymode();
             return true;
