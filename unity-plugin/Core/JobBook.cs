@@ -1,3 +1,4 @@
+using System;
 using System.Collections.Generic;
 
 namespace UnityMcp
@@ -34,7 +35,7 @@ namespace UnityMcp
         }
     }
 
-    /// <summary>All active jobs and the last ones that ended, in order of their start.</summary>
+    /// <summary>All active jobs and the last ones that ended, in order of their start. Only the newest ones have their lists.</summary>
     public sealed class JobBook
     {
         readonly List<Job> jobs = new List<Job>();
@@ -56,8 +57,14 @@ namespace UnityMcp
         {
             jobs.Add(job);
             Changed();
-            var surplus = jobs.FindAll(other => !other.IsActive).Count - Limits.EndedJobsMax;
-            if (surplus > 0) jobs.Remove(jobs.Find(other => !other.IsActive));
+            var ended = jobs.FindAll(other => !other.IsActive);
+            for (var index = 0; index < ended.Count - Limits.WholeJobsMax; index++) DropLists(ended[index]);
+            for (var index = 0; index < ended.Count - Limits.EndedJobsMax; index++) jobs.Remove(ended[index]);
+        }
+
+        static void DropLists(Job job)
+        {
+            if (job.Result != null) job.Result = WithLists(job.Result, items => Json.Array());
         }
 
         public Job Find(string jobId)
@@ -88,15 +95,30 @@ namespace UnityMcp
             return status;
         }
 
-        /// <summary>
-        /// Cuts the lists of a result to one frame. The first items stay. A field after the list, named "errors_left_out" for
-        /// "errors", counts what was cut.
-        /// </summary>
+        /// <summary>Cuts the lists of a result to one frame. The first items stay.</summary>
         static Json Fit(Json result, int maxMessageBytes)
         {
             var room = new FrameRoom(maxMessageBytes);
             var charsMax = FrameRoom.TextChars(maxMessageBytes);
-            var fitted = Json.Object();
+            return WithLists(result, items =>
+            {
+                var fitting = Json.Array();
+                foreach (var item in items)
+                {
+                    var cut = CutTexts(item, charsMax);
+                    if (!room.Take(cut)) break;
+                    fitting.Add(cut);
+                }
+                return fitting;
+            });
+        }
+
+        /// <summary>
+        /// The result with shorter lists. A field after the list, named "errors_left_out" for "errors", counts what was cut.
+        /// </summary>
+        static Json WithLists(Json result, Func<IList<Json>, Json> shorten)
+        {
+            var shorter = Json.Object();
             var leftOut = new Dictionary<string, long>();
             foreach (var field in result.Fields)
             {
@@ -104,20 +126,14 @@ namespace UnityMcp
                 {
                     long more;
                     var isCount = leftOut.TryGetValue(field.Key, out more);
-                    fitted.With(field.Key, isCount ? Json.Of(field.Value.AsLong.Value + more) : field.Value);
+                    shorter.With(field.Key, isCount ? Json.Of(field.Value.AsLong.Value + more) : field.Value);
                     continue;
                 }
-                var list = Json.Array();
-                foreach (var item in field.Value.Items)
-                {
-                    var cut = CutTexts(item, charsMax);
-                    if (!room.Take(cut)) break;
-                    list.Add(cut);
-                }
-                fitted.With(field.Key, list);
+                var list = shorten(field.Value.Items);
+                shorter.With(field.Key, list);
                 leftOut[field.Key + "_left_out"] = field.Value.Items.Count - list.Items.Count;
             }
-            return fitted;
+            return shorter;
         }
 
         static Json CutTexts(Json item, int charsMax)

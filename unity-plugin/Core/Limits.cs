@@ -57,8 +57,13 @@ namespace UnityMcp
         public const int ErrorDetailsCharsMax = 1500;
 
         // Jobs
-        /// <summary>The server asks for the end of a job within seconds and keeps it then.</summary>
-        public const int EndedJobsMax = 8;
+        /// <summary>Ended jobs that are kept with all they found. The server asks for it within seconds and keeps it then.</summary>
+        public const int WholeJobsMax = 8;
+        /// <summary>
+        /// Ended jobs that are kept, most of them without their lists: the request book names a job for long, and after a restart
+        /// of the server its end must still be known.
+        /// </summary>
+        public const int EndedJobsMax = 256;
         /// <summary>Failed tests that are stored of one run. Agents see at most 50.</summary>
         public const int FailedTestsMax = 50;
         public const int FailureCharsMax = 4000;

@@ -60,8 +60,44 @@ namespace UnityMcp.Tests
             Add("active", "running");
             for (var number = 0; number < Limits.EndedJobsMax + 3; number++) Add("j" + number, "failed");
             Assert.IsNotNull(book.Find("active"));
-            Assert.IsNull(book.Find("j0"));
+            Assert.IsNull(book.Find("j2"));
             Assert.IsNotNull(book.Find("j3"));
+        }
+
+        [Test]
+        public void An_older_job_keeps_its_end_and_its_numbers_without_its_lists()
+        {
+            var tests = Json.Array(new[] { Json.Object().With("name", "t1"), Json.Object().With("name", "t2") });
+            Add("tests", "running").End("failed", Json.Object().With("summary", Json.Object().With("failed", 2)).With("failed_tests", tests), "e");
+            Add("compile", "running").End("failed", Json.Object().With("outcome", "failed").With("errors", tests).With("errors_left_out", 5), null);
+            for (var number = 0; number < Limits.WholeJobsMax - 1; number++) Add("j" + number, "running").End("succeeded", null, null);
+            Assert.AreEqual(2, book.Find("compile").Result["errors"].Items.Count, "it is one of the last");
+            Add("one", "running").End("succeeded", null, null);
+            Add("more", "queued");
+            Assert.AreEqual("{\"state\":\"failed\",\"result\":{\"summary\":{\"failed\":2},\"failed_tests\":[]},"
+                + "\"error\":{\"code\":\"ERR_UNITY_EXECUTION\",\"message\":\"e\"}}", Told("tests"));
+            Assert.AreEqual("{\"state\":\"failed\",\"result\":{\"outcome\":\"failed\",\"errors\":[],\"errors_left_out\":7}}", Told("compile"));
+            Add("still", "queued");
+            Assert.AreEqual("{\"state\":\"failed\",\"result\":{\"outcome\":\"failed\",\"errors\":[],\"errors_left_out\":7}}", Told("compile"));
+        }
+
+        [Test]
+        public void Jobs_that_end_together_are_bounded_with_the_next_one()
+        {
+            var list = Json.Array(new[] { Json.Object().With("name", "t") });
+            var jobs = new System.Collections.Generic.List<Job>();
+            for (var number = 0; number < Limits.EndedJobsMax + 20; number++) jobs.Add(Add("j" + number, "queued"));
+            foreach (var job in jobs) job.End("failed", Json.Object().With("failed_tests", list), null);
+            Add("next", "queued");
+            Assert.IsNull(book.Find("j19"));
+            Assert.AreEqual(Limits.EndedJobsMax, jobs.FindAll(job => book.Find(job.Id) != null).Count);
+            Assert.AreEqual(Limits.WholeJobsMax, jobs.FindAll(job => job.Result["failed_tests"].Items.Count > 0).Count);
+        }
+
+        string Told(string jobId)
+        {
+            var status = book.Status("r", jobId, 1048576);
+            return Json.Object().With("state", status["state"]).With("result", status["result"]).With("error", status["error"]).ToString();
         }
 
         [Test]

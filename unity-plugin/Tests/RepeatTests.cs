@@ -104,6 +104,25 @@ namespace UnityMcp.Tests
         }
 
         [Test]
+        public void A_repeated_job_is_known_long_after_its_end_and_over_a_reload()
+        {
+            it.Deduplicate("run_tests");
+            var job = it.Ask("submit_job_result", PluginFixture.Request("submit_job", "r1", "run_tests", "{}", "c1")).Text("job_id");
+            it.Ask("cancel_result", "\"type\":\"cancel\",\"request_id\":\"q1\",\"target_request_id\":\"r1\"");
+            for (var number = 0; number < 3 * Limits.WholeJobsMax; number++)
+            {
+                it.Ask("submit_job_result", PluginFixture.Request("submit_job", "s" + number, "run_tests", "{}"));
+                it.Ask("cancel_result", "\"type\":\"cancel\",\"request_id\":\"k" + number + "\",\"target_request_id\":\"s" + number + "\"");
+            }
+            it.Plugin.BeforeReload();
+            it.Open().Deduplicate("run_tests");
+            var again = it.Ask("submit_job_result", PluginFixture.Request("submit_job", "r2", "run_tests", "{}", "c1"));
+            Assert.AreEqual(job, again.Text("job_id"));
+            var status = it.Ask("job_status", "\"type\":\"get_job_status\",\"request_id\":\"r3\",\"job_id\":\"" + job + "\"");
+            Assert.AreEqual("cancelled", status.Text("state"));
+        }
+
+        [Test]
         public void Every_request_that_arrives_while_it_runs_gets_the_answer()
         {
             it.Deduplicate("open_scene");
