@@ -87,7 +87,8 @@ namespace UnityMcp
         public const int ListedMax = 500;
 
         // Request book
-        public const int BookEntriesMax = 1024;
+        /// <summary>Twice what the server keeps (1,024 ids), because the plugin must never forget a run that the server remembers.</summary>
+        public const int BookEntriesMax = 2048;
         /// <summary>A longer answer is not stored.</summary>
         public const int BookAnswerCharsMax = 16 * 1024;
 

@@ -125,6 +125,16 @@ namespace UnityMcp.Tests
         }
 
         [Test]
+        public void A_run_that_the_server_remembers_is_never_forgotten_first()
+        {
+            const int ServerKeeps = 1024;
+            Run("remembered");
+            // The server forgets calls that did not run and drops ids in another order, so an equal limit would not do.
+            for (var number = 0; number < ServerKeeps + 500; number++) Run("r" + number);
+            Assert.IsNotNull(Ask("remembered"));
+        }
+
+        [Test]
         public void The_oldest_run_goes_first_at_the_limit_and_the_name_stays()
         {
             for (var number = 0; number <= Limits.BookEntriesMax; number++) Run("r" + number);
