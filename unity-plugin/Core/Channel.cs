@@ -22,9 +22,10 @@ namespace UnityMcp
             Connection = connection;
         }
 
+        /// <summary>After a failure too: TakeUnsent must find every answer.</summary>
         public void Enqueue(Output output)
         {
-            if (!hasFailed) waiting.Enqueue(output);
+            waiting.Enqueue(output);
         }
 
         /// <summary>Writes until nothing waits. Only one caller at a time writes; the others return at once.</summary>
@@ -35,7 +36,7 @@ namespace UnityMcp
                 Output next;
                 lock (gate)
                 {
-                    if (isWriting || waiting.Count == 0) return;
+                    if (isWriting || hasFailed || waiting.Count == 0) return;
                     isWriting = true;
                     next = waiting.Peek();
                 }

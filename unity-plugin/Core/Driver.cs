@@ -48,10 +48,10 @@ namespace UnityMcp
 
         public void Apply(Input input)
         {
-            Do(null, input);
+            Do(null, null, input);
         }
 
-        void Do(Channel opened, Input input)
+        void Do(Channel opened, Channel closed, Input input)
         {
             List<Output> outputs;
             Channel written;
@@ -59,6 +59,8 @@ namespace UnityMcp
             {
                 if (isStopped) return;
                 if (opened != null) channel = opened;
+                // Under the lock: an answer comes either before this, or after the session knows of the end.
+                if (closed != null) input.Unsent = closed.TakeUnsent();
                 outputs = session.Handle(clock.Now, input);
                 foreach (var output in outputs)
                     if (output.Kind == OutputKind.Send || output.Kind == OutputKind.Close) Enqueue(output);
@@ -146,7 +148,7 @@ namespace UnityMcp
                 return;
             }
             var opened = new Channel(gate, attempt, connection);
-            Do(opened, Input.Connected(attempt));
+            Do(opened, null, Input.Connected(attempt));
             await Read(opened).ConfigureAwait(false);
         }
 
@@ -157,10 +159,8 @@ namespace UnityMcp
                 var received = await Receive(open.Connection).ConfigureAwait(false);
                 if (received.Text == null)
                 {
-                    List<Answer> unsent;
-                    lock (gate) unsent = open.TakeUnsent();
                     open.Connection.Abort();
-                    Apply(Input.Closed(open.Attempt, received.CloseCode, received.CloseReason, unsent));
+                    Do(null, open, Input.Closed(open.Attempt, received.CloseCode, received.CloseReason, null));
                     return;
                 }
                 Apply(Input.Frame(open.Attempt, received.Text));

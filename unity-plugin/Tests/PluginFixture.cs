@@ -30,6 +30,8 @@ namespace UnityMcp.Tests
         public bool HasTests = true;
         public bool AnswersClose = true;
         public bool FailsToSend;
+        /// <summary>The end of a socket arrives some time after it was aborted.</summary>
+        public bool IsAbortSlow;
         public Exception Failure;
         public Plugin Plugin;
         public int Wakes;
@@ -222,6 +224,7 @@ namespace UnityMcp.Tests
 
         public void Abort()
         {
+            if (IsAbortSlow) return;
             if (isReading.Wait(0)) next.SetResult(new Received());
         }
     }

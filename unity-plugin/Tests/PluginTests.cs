@@ -246,6 +246,27 @@ namespace UnityMcp.Tests
         }
 
         [Test]
+        public void Answers_between_a_broken_socket_and_its_end_are_sent_on_the_next_one()
+        {
+            it.Open();
+            it.FailsToSend = true;
+            it.IsAbortSlow = true;
+            it.Receive(PluginFixture.Request("execute", "r1", "read_console", "{}"));
+            it.Plugin.Tick();
+            it.Receive(PluginFixture.Request("execute", "r2", "read_console", "{}"));
+            it.Plugin.Tick();
+            it.FailsToSend = false;
+            it.IsAbortSlow = false;
+            it.Abort();
+            it.Now += 10000;
+            it.Plugin.Tick();
+            it.Take("hello");
+            it.Receive("\"type\":\"hello\",\"server_version\":\"9\"");
+            Assert.AreEqual("r1", it.Take("result").Text("request_id"));
+            Assert.AreEqual("r2", it.Take("result").Text("request_id"));
+        }
+
+        [Test]
         public void Cursors_go_on_after_the_plugin_was_switched_off_and_on()
         {
             it.Open().Log("log", "one");
