@@ -151,7 +151,7 @@ namespace UnityMcp.Tests
         {
             var first = Submit("{\"filter\":\"A\"}");
             runs.Cancel(first);
-            var second = Submit("{\"filter\":\"B\"}");
+            var second = Submit("{\"mode\":\"edit\",\"filter\":\"B\"}");
             runs.Listed(first.Id, "edit", new[] { "A.one", "B.two" });
             Assert.AreEqual(0, second.Total);
             runs.Tick(true);
