@@ -1,8 +1,8 @@
-//! Only Linux tells a program without special rights whose socket it is, and shows that the reader of a pipe has gone.
+//! Only Linux tells a program in safe code whose socket it is, and shows that the reader of a pipe has gone.
 //!
 //! On Windows `GetExtendedTcpTable` names the process of a socket, but the user of a process with more rights cannot be
-//! asked for. On macOS the sockets of the processes of other users cannot be seen. So every user of the machine is
-//! accepted here; the token is what keeps others out.
+//! asked for. There and on macOS the question also needs unsafe code, which the project forbids. So every user of the
+//! machine is accepted here; the token is what keeps others out.
 
 use std::future::Future;
 use std::io;
