@@ -61,6 +61,14 @@ pub(crate) enum Meaning {
     Reused,
 }
 
+/// What a caller gets when its call has ended.
+#[derive(Debug)]
+pub(crate) enum Told {
+    Outcome(Outcome),
+    /// This attempt did not run, and nobody knows about the one before it.
+    Doubt(Doubt),
+}
+
 impl Deduplicator {
     /// `is_kept`: the report of this job can be read.
     pub(crate) fn meaning(
@@ -153,17 +161,16 @@ impl Deduplicator {
         }
     }
 
-    /// The call that runs has this outcome. Returns what its caller gets. `Err`: this attempt did not run, and nobody
-    /// knows about the one before it.
-    pub(crate) fn on_outcome(&mut self, id: &str, outcome: Outcome) -> Result<Outcome, Doubt> {
-        let Some(record) = self.records.get_mut(id) else { return Ok(outcome) };
+    /// The call that runs has this outcome. Returns what its caller gets.
+    pub(crate) fn on_outcome(&mut self, id: &str, outcome: Outcome) -> Told {
+        let Some(record) = self.records.get_mut(id) else { return Told::Outcome(outcome) };
         let State::Open(_) = record.state else { return self.told(id, outcome) };
         let before = record.before.take();
         match outcome.as_ref().err().map(|failure| (failure, failure.guarantee)) {
             Some((_, Guarantee::NotExecuted)) => match before {
                 Some(before) => {
                     record.state = State::Unknown(before.clone());
-                    return Err(before);
+                    return Told::Doubt(before);
                 }
                 None => self.forget(id),
             },
@@ -175,15 +182,15 @@ impl Deduplicator {
                 record.state = State::Ended(Box::new(outcome.clone()));
             }
         }
-        Ok(outcome)
+        Told::Outcome(outcome)
     }
 
     /// What the caller of a call gets that does not decide what its id means.
-    pub(crate) fn told(&self, id: &str, outcome: Outcome) -> Result<Outcome, Doubt> {
+    pub(crate) fn told(&self, id: &str, outcome: Outcome) -> Told {
         let is_unrun =
             outcome.as_ref().is_err_and(|failure| failure.guarantee == Guarantee::NotExecuted);
         let before = self.records.get(id).and_then(|record| record.before.as_ref());
-        before.filter(|_| is_unrun).cloned().map_or(Ok(outcome), Err)
+        before.filter(|_| is_unrun).cloned().map_or(Told::Outcome(outcome), Told::Doubt)
     }
 
     /// The job that this id started has ended. `failure`: if it did not succeed; `ran`: unless it did not run. Returns

@@ -1,7 +1,7 @@
 //! Calls that repeat a `client_request_id` (catalogue 1.1): they get the answer of the first one, and run nothing.
 
 use super::ExecutionCoordinator;
-use crate::deduplicator::{Doubt, Meaning};
+use crate::deduplicator::{Doubt, Meaning, Told};
 use crate::event::{Answer, Outcome};
 use crate::failure::{Failure, Guarantee};
 use crate::ids::{CallId, JobId};
@@ -92,11 +92,11 @@ impl ExecutionCoordinator {
             self.repeats.on_outcome(name, outcome)
         };
         match told {
-            Ok(outcome) => outcome,
-            Err(Doubt { job: Some(job), .. }) if self.jobs.get(job).is_some() => {
+            Told::Outcome(outcome) => outcome,
+            Told::Doubt(Doubt { job: Some(job), .. }) if self.jobs.get(job).is_some() => {
                 replayed(self.jobs.tell(job, true))
             }
-            Err(Doubt { failure, .. }) => Err(failure.replayed()),
+            Told::Doubt(Doubt { failure, .. }) => Err(failure.replayed()),
         }
     }
 

@@ -361,14 +361,16 @@ impl Model {
             self.forget_run(&name.unwrap_or_default());
             return fault;
         };
-        run.life = match before {
-            Expect::Told(earlier) => RunLife::Job(earlier),
-            ref failed => RunLife::Ended(failed.clone()),
+        run.life = if let Expect::Told(earlier) = before {
+            RunLife::Job(earlier)
+        } else {
+            RunLife::Ended(before.clone())
         };
         self.coverage.mark("a job that did not run left its id in doubt");
-        match self.doubt(&before) {
-            Expect::Fails(code, guarantee) => Some((code, guarantee)),
-            _ => fault,
+        if let Expect::Fails(code, guarantee) = self.doubt(&before) {
+            Some((code, guarantee))
+        } else {
+            fault
         }
     }
 
