@@ -152,6 +152,11 @@ impl CancelManager {
         }
     }
 
+    /// This submission is wanted again: if Unity accepts it after all, it goes on. A cancel that was promised stays.
+    pub(crate) fn forgive(&mut self, submission: &RequestId) {
+        self.abandoned.retain(|abandoned| abandoned != submission);
+    }
+
     /// True, once, if this submission was given up on. A cancel of it that waits is not needed any more.
     pub(crate) fn take_abandoned(&mut self, submission: &RequestId) -> bool {
         self.take_submission(submission);

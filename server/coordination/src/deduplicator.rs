@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use protocol::Json;
 
 use crate::event::Outcome;
-use crate::failure::{Failure, Guarantee};
+use crate::failure::{ErrorCode, Failure, Guarantee};
 use crate::ids::{CallId, JobId};
 use crate::request_validator::ValidCall;
 
@@ -175,8 +175,8 @@ impl Deduplicator {
                 None => self.forget(id),
             },
             Some((failure, Guarantee::Unknown)) => {
-                let failure = failure.clone();
-                record.state = State::Unknown(Doubt { failure, job: None });
+                let doubt = Doubt { failure: failure.clone(), job: None };
+                self.doubt_run(id, doubt, before);
             }
             Some((_, Guarantee::CompletedError)) | None => {
                 record.state = State::Ended(Box::new(outcome.clone()));
@@ -213,13 +213,26 @@ impl Deduplicator {
                 return Some(before.failure);
             }
             (false, None, _) => self.forget(id),
-            (true, _, Some(failure)) if failure.guarantee == Guarantee::Unknown => {
-                let failure = failure.clone();
-                record.state = State::Unknown(Doubt { failure, job: Some(job) });
+            (true, before, Some(failure)) if failure.guarantee == Guarantee::Unknown => {
+                let doubt = Doubt { failure: failure.clone(), job: Some(job) };
+                self.doubt_run(id, doubt, before);
             }
             (true, _, Some(_) | None) => {}
         }
         None
+    }
+
+    /// Nobody knows whether it ran. But a plugin with a book that rejects the id has begun something else under it: what
+    /// that was is not known here, and the book has the answer for who asks about it.
+    fn doubt_run(&mut self, id: &str, doubt: Doubt, before: Option<Doubt>) {
+        let Some(record) = self.records.get_mut(id) else { return };
+        if doubt.failure.code != ErrorCode::InvalidRequest || record.book.is_none() {
+            record.state = State::Unknown(doubt);
+        } else if let Some(before) = before {
+            record.state = State::Unknown(before);
+        } else {
+            self.forget(id);
+        }
     }
 
     /// After a panic: the calls that run are these. Of others nobody knows whether they were sent.

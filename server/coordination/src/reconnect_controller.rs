@@ -15,6 +15,9 @@ use crate::stores::connection::{Claim, ConnectionStore, Contender, Loss, Session
 use crate::stores::version::{Memory, VersionStore};
 use crate::time::{Deadline, Timestamp, Why};
 
+/// The bytes of the name of a request book.
+const REQUEST_BOOK_MAX: usize = 256;
+
 #[derive(Debug, Default)]
 pub(crate) struct ReconnectController {
     connections: ConnectionStore,
@@ -216,9 +219,9 @@ impl ReconnectController {
         self.connections.session().map(|(_, session)| &session.hello)
     }
 
-    /// The book of the plugin that is connected.
+    /// The book of the plugin that is connected. Every run keeps its name, so a long one does not count.
     pub(crate) fn request_book(&self) -> Option<&str> {
-        self.hello()?.request_book.as_deref()
+        self.hello()?.request_book.as_deref().filter(|book| book.len() <= REQUEST_BOOK_MAX)
     }
 
     pub(crate) fn plugin_version(&self) -> Option<&str> {

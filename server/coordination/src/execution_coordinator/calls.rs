@@ -40,11 +40,13 @@ impl ExecutionCoordinator {
         }
         let work = self.work_of(request_id, &asked);
         self.check_size(&work)?; // A bad call is bad, whatever the state of the server is.
-        self.check_life(&asked.request).map_err(|failure| self.rejection(&asked, failure))?;
+        let meaning = self.meaning(&asked);
+        if matches!(meaning, Meaning::New) {
+            self.check_life(&asked.request).map_err(|failure| self.rejection(&asked, failure))?;
+        }
         if let Some(answer) = self.cancel_job(now, &asked.request)? {
             return Ok(Some(answer));
         }
-        let meaning = self.meaning(&asked);
         let (phase, is_repeated) = match &meaning {
             Meaning::New => (Phase::InLine(work), false),
             Meaning::Follows(first) => (Phase::Following { first: *first }, true),

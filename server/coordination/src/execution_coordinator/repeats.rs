@@ -35,8 +35,7 @@ impl ExecutionCoordinator {
         let Some(name) = self.run_name(asked) else { return };
         let earlier = self.repeats.doubt(name).and_then(|doubt| self.jobs.get(doubt.job?));
         if let Some(earlier) = earlier {
-            // It is wanted again: it must not be cancelled if Unity has it after all.
-            self.cancels.take_abandoned(&earlier.request_id);
+            self.cancels.forgive(&earlier.request_id);
         }
         let jobs = &self.jobs;
         let is_active = |job| jobs.state(job).is_some_and(|state| !state.is_terminal());
@@ -48,7 +47,7 @@ impl ExecutionCoordinator {
         let until = call.wait_until();
         let is_over = self.jobs.state(job).is_none_or(protocol::JobState::is_terminal);
         self.scheduler.add(id, call);
-        if until > now && !is_over {
+        if until > now && !is_over && !self.is_stopping() {
             self.scheduler.park(id, job, until);
             self.jobs.add_waiter(job, Waiter { call: id, for_end: true });
         } else {

@@ -65,13 +65,10 @@ impl Failure {
     /// The job of an earlier call with the same `client_request_id`.
     pub(crate) fn job_not_kept(job: JobId) -> Self {
         let what = format!(
-            "An earlier call with this client_request_id started {job}, which has ended and is not kept any more; nothing ran now"
+            "An earlier call with this client_request_id started {job}, which may have run and is not kept any more; nothing ran now"
         );
-        Self::new(
-            ErrorCode::JobNotFound,
-            what,
-            own("call with a new client_request_id to run it again"),
-        )
+        let advice = own("call with a new client_request_id to run it again");
+        Self::new(ErrorCode::JobNotFound, what, advice).unknown()
     }
 
     /// Catalogue 1.1: Unity would test old code.

@@ -5,7 +5,7 @@ use protocol::{
     CancelStatus, ErrorBody, ExecuteOutcome, JobState, JobStatus, RequestId, ToUnity, UnityJobId,
 };
 
-use super::runs::can_be_cancelled;
+use super::refusals::can_be_cancelled;
 use super::{
     Call, CallState, Expect, Fault, JobLife, Lane, Millis, Model, Owed, QueueEntry, Trip, Who,
 };

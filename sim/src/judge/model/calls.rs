@@ -3,7 +3,7 @@
 use coordination::{CancelAnswer, ErrorCode, Guarantee};
 use protocol::JobState;
 
-use super::runs::can_be_cancelled;
+use super::refusals::can_be_cancelled;
 use super::{
     Ask, Asked, Call, CallState, Expect, Lane, Millis, Model, Owed, QueueEntry, Trip, Who,
 };
@@ -38,13 +38,15 @@ impl Model {
         };
         self.calls.insert(id, call);
         let run = self.calls.get(&id).and_then(|call| call.run.clone());
-        if self.stopped && ask != Ask::State {
+        let may_repeat = matches!(ask, Ask::Execute { .. } | Ask::Job { .. });
+        let repeats = may_repeat && self.repeats(now, id, &params);
+        if self.stopped && !repeats && ask != Ask::State {
             let expect = self.rejection(run.as_deref(), ErrorCode::EditorNotReady);
             return self.expected.push((id, expect));
         }
         match ask {
             Ask::State => {}
-            Ask::Execute { .. } | Ask::Job { .. } if self.repeats(now, id, &params) => {}
+            Ask::Execute { .. } | Ask::Job { .. } if repeats => {}
             Ask::Execute { .. } | Ask::Job { .. } => {
                 let no_job = matches!(ask, Ask::Job { .. })
                     && self.active_jobs() >= self.limits.jobs_active_max;

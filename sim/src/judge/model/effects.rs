@@ -4,7 +4,8 @@ use coordination::{Catalog, ConnectionId, Effect, ErrorCode, Guarantee, Note, Se
 use protocol::{Cancel, JobState, RequestId, ToUnity};
 
 use super::answers::unknown;
-use super::runs::{TESTS, failed, not_executed};
+use super::refusals::{failed, not_executed};
+use super::runs::TESTS;
 use super::{
     Call, CallState, Checked, Editor, Hello, JobLife, Lane, Millis, Model, Owed, QueueEntry, Trip,
     Who,

@@ -4,7 +4,7 @@ use coordination::{ClosedBy, ConnectionId, ErrorCode, Guarantee};
 use protocol::{DecodeError, EditorState, FromUnity, JobState, PluginHello, Problem, RequestId};
 
 use super::answers::{Answer, is_held, unknown};
-use super::runs::failed;
+use super::refusals::failed;
 use super::{Editor, Expect, Hello, Lane, Millis, Model, Trip};
 
 impl Model {

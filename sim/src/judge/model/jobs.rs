@@ -4,7 +4,7 @@ use coordination::{ErrorCode, JobId};
 use protocol::JobState;
 
 use super::answers::unknown;
-use super::runs::can_be_cancelled;
+use super::refusals::can_be_cancelled;
 use super::{Checked, Expect, Fault, JobLife, Lane, Millis, Model, Owed, Trip, Who};
 
 impl Model {

@@ -6,6 +6,7 @@ mod calls;
 mod effects;
 mod events;
 mod jobs;
+mod refusals;
 mod replies;
 mod rules;
 mod runs;

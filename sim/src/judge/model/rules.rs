@@ -4,7 +4,7 @@ use coordination::{ErrorCode, Guarantee, Reason};
 use protocol::{EditorState, JobState};
 
 use super::answers::unknown;
-use super::runs::not_executed;
+use super::refusals::not_executed;
 use super::{
     Ask, Call, CallState, Editor, Expect, Job, JobLife, Lane, Millis, Model, Owed, Trip, Who,
 };

@@ -1,12 +1,15 @@
-//! Catalogue 1.1: calls that repeat a `client_request_id`, and work that must not start.
+//! Catalogue 1.1: calls that repeat a `client_request_id`.
 
 use coordination::{Catalog, ErrorCode, Guarantee};
-use protocol::{CompileOutcome, JobState, Json, LastCompile, RequestId};
+use protocol::{JobState, Json, RequestId};
 
-use super::{Ask, Call, CallState, Expect, Fault, JobLife, Lane, Millis, Model, Owed, Who};
+use super::{Ask, Call, CallState, Expect, Fault, JobLife, Millis, Model};
 
 pub(super) const TESTS: &str = "run_tests";
 const RUN_ONCE: [&str; 3] = ["open_scene", TESTS, "script_recompile_trigger"];
+
+/// A plugin with a book rejects an id that was used for something else.
+const OTHER_USE: Expect = Expect::Fails(ErrorCode::InvalidRequest, Guarantee::Unknown);
 
 /// What is known of the calls with one `client_request_id`.
 #[derive(Clone, Debug)]
@@ -72,7 +75,9 @@ impl Model {
             RunLife::Job(job) if !self.is_kept(job) && self.is_unknown(job) => {
                 replayed(self.doubt(&Expect::Told(job)))
             }
-            RunLife::Job(job) if !self.is_kept(job) => fails(ErrorCode::JobNotFound),
+            RunLife::Job(job) if !self.is_kept(job) => {
+                Expect::Fails(ErrorCode::JobNotFound, Guarantee::Unknown)
+            }
             RunLife::Job(job) => {
                 self.coverage.mark("a repeated call was attached to its job");
                 if let Some(call) = self.calls.get_mut(&id) {
@@ -111,7 +116,7 @@ impl Model {
         let wait = if let Ask::Job { wait, .. } = call.ask { wait } else { 0 };
         let until = call.arrived + wait;
         self.park(id, job, until);
-        if until <= now || self.job_state(job).is_terminal() {
+        if until <= now || self.stopped || self.job_state(job).is_terminal() {
             self.answer(id, Expect::Told(job));
         }
     }
@@ -163,7 +168,6 @@ impl Model {
                 let earlier = RequestId(format!("req-{}-{number}", self.boot));
                 if self.is_kept(job) {
                     self.abandoned.retain(|request| *request != earlier);
-                    self.owed.retain(|owed| *owed != Owed::Submission(earlier.clone()));
                 }
                 Some(Expect::Told(job))
             }
@@ -242,16 +246,13 @@ impl Model {
                 Some(_) | None => expect,
             };
         }
+        let is_other_use = expect == OTHER_USE && run.book.is_some();
         match run.before.take() {
-            Some(before @ Expect::Told(job)) if is_unrun => {
-                run.life = RunLife::Job(job);
-                replayed(before)
+            Some(before) if is_unrun || is_other_use => {
+                run.life = life_of(&before);
+                if is_unrun { replayed(before) } else { expect }
             }
-            Some(before) if is_unrun => {
-                run.life = RunLife::Ended(before.clone());
-                replayed(before)
-            }
-            Some(_) | None if is_unrun => {
+            Some(_) | None if is_unrun || is_other_use => {
                 self.forget_run(&name.unwrap_or_default());
                 expect
             }
@@ -311,39 +312,6 @@ impl Model {
             || self.calls.iter().any(|(id, call)| *id != without && waits(call))
     }
 
-    pub(super) fn tests_old_code(&self, tool: &str) -> bool {
-        let is_old = self.limits.catalog == Catalog::V1_1 && self.failed_compile.is_some();
-        is_old && tool == TESTS
-    }
-
-    /// Why a job at the head of the queue fails instead of being sent.
-    pub(super) fn cannot_start(&self, job: usize) -> Option<Fault> {
-        let job = self.jobs.get(job)?;
-        if !self.offers(job.tool) {
-            Some(not_executed(ErrorCode::UnknownCommand))
-        } else if self.tests_old_code(job.tool) {
-            Some(not_executed(ErrorCode::EditorNotReady))
-        } else if !self.may_run(job.run.as_deref()) {
-            Some((ErrorCode::UnityDisconnected, Guarantee::Unknown))
-        } else {
-            None
-        }
-    }
-
-    /// Why a call at the head of the queue fails instead of being sent.
-    pub(super) fn cannot_send(&self, id: u64) -> Option<ErrorCode> {
-        let at_head = self.queue.front().map(|entry| entry.who) == Some(Who::Call(id));
-        let is_free = matches!(self.lane, Lane::Free) && self.closed_since.is_none();
-        let call = self.calls.get(&id).filter(|_| at_head && is_free)?;
-        if !self.offers(call.tool()) {
-            Some(ErrorCode::UnknownCommand)
-        } else if !self.may_run(call.run.as_deref()) {
-            Some(ErrorCode::EditorNotReady)
-        } else {
-            None
-        }
-    }
-
     /// A job ends. If it did not run, its id means the call before it, or nothing. Returns what is told of its end.
     pub(super) fn end_of_run(
         &mut self,
@@ -354,18 +322,19 @@ impl Model {
         let is_unrun = fault.is_some_and(|(_, guarantee)| guarantee == Guarantee::NotExecuted);
         let name = self.jobs.get(job).and_then(|job| job.run.clone());
         let Some(run) = self.run(name.as_deref()) else { return fault };
-        if (!is_unrun && was_sent) || run.life != RunLife::Job(job) {
+        let is_other_use =
+            fault == Some((ErrorCode::InvalidRequest, Guarantee::Unknown)) && run.book.is_some();
+        if (!is_unrun && !is_other_use && was_sent) || run.life != RunLife::Job(job) {
             return fault;
         }
         let Some(before) = run.before.take() else {
             self.forget_run(&name.unwrap_or_default());
             return fault;
         };
-        run.life = if let Expect::Told(earlier) = before {
-            RunLife::Job(earlier)
-        } else {
-            RunLife::Ended(before.clone())
-        };
+        run.life = life_of(&before);
+        if is_other_use {
+            return fault;
+        }
         self.coverage.mark("a job that did not run left its id in doubt");
         if let Expect::Fails(code, guarantee) = self.doubt(&before) {
             Some((code, guarantee))
@@ -388,6 +357,19 @@ impl Model {
     }
 }
 
+/// What an id means again if the last attempt says nothing of it.
+fn life_of(before: &Expect) -> RunLife {
+    match before {
+        Expect::Told(job) => RunLife::Job(*job),
+        Expect::Fails(..)
+        | Expect::Result(..)
+        | Expect::Accepted(_)
+        | Expect::Replayed(_)
+        | Expect::Job(_)
+        | Expect::Cancel(..) => RunLife::Ended(before.clone()),
+    }
+}
+
 pub(super) fn replayed(expect: Expect) -> Expect {
     match expect {
         Expect::Replayed(_) => expect,
@@ -398,19 +380,4 @@ pub(super) fn replayed(expect: Expect) -> Expect {
         | Expect::Job(_)
         | Expect::Cancel(..) => Expect::Replayed(Box::new(expect)),
     }
-}
-
-pub(super) fn not_executed(code: ErrorCode) -> Fault {
-    (code, Guarantee::NotExecuted)
-}
-
-pub(super) fn can_be_cancelled(tool: &str) -> bool {
-    tool != "script_recompile_trigger"
-}
-
-/// Errors of a compile that failed.
-pub(super) fn failed(compile: Option<LastCompile>) -> Option<u64> {
-    compile
-        .filter(|compile| compile.outcome == CompileOutcome::Failed)
-        .map(|compile| compile.errors)
 }

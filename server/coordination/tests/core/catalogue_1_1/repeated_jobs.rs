@@ -189,7 +189,75 @@ fn a_job_that_is_not_kept_any_more_does_not_run_again() {
         3 unity 1 error {"request_id":"req-t-2","error":{"code":"ERR_UNITY_EXECUTION","message":"dirty"}}
         -> 3 note JobChanged { job: job-t-2, state: Failed }
         4 call 3 run_tests {"client_request_id":"x"}
-        -> 4 call 3 ERR_JOB_NOT_FOUND not_executed final fix_the_call
+        -> 4 call 3 ERR_JOB_NOT_FOUND unknown final inspect_then_retry
+    "#,
+    );
+}
+
+#[test]
+fn a_repeated_call_gets_its_job_while_the_server_stops() {
+    check(
+        r#"
+        catalog 1.1
+        0 ready 1
+        0 call 1 run_tests {"client_request_id":"x"}
+        -> 0 call 1 ok accepted job-t-1 Queued
+        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000 client=x
+        -> 0 note JobChanged { job: job-t-1, state: Running }
+        1 unity 1 submit_job_result {"request_id":"req-t-1","status":"accepted","job_id":"u1"}
+        2 stop
+        -> 2 unity 1 close 1001 the server is stopping
+        3 call 2 run_tests {"client_request_id":"x","wait_ms":60000}
+        -> 3 call 2 ok replayed accepted job-t-1 Running
+    "#,
+    );
+}
+
+#[test]
+fn an_id_of_a_job_that_the_book_knows_for_something_else_can_still_be_settled() {
+    check(
+        r#"
+        catalog 1.1
+        0 ready 1 {"request_book":"b"}
+        0 call 1 run_tests {"client_request_id":"x","filter":"B"}
+        -> 0 call 1 ok accepted job-t-1 Queued
+        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all","filter":"B"} timeout=300000 client=x
+        -> 0 note JobChanged { job: job-t-1, state: Running }
+        1 unity 1 error {"request_id":"req-t-1","error":{"code":"ERR_INVALID_REQUEST","message":"used before"}}
+        -> 1 note JobChanged { job: job-t-1, state: Failed }
+        2 call 2 run_tests {"client_request_id":"x"}
+        -> 2 call 2 ok accepted job-t-2 Queued
+        -> 2 unity 1 submit_job req-t-2 run_tests {"mode":"all"} timeout=300000 client=x
+        -> 2 note JobChanged { job: job-t-2, state: Running }
+    "#,
+    );
+}
+
+#[test]
+fn a_promised_cancel_is_sent_though_the_run_is_repeated() {
+    check(
+        r#"
+        catalog 1.1
+        limit reconnect_wait 500
+        limit heartbeat_interval 3600000
+        0 ready 1 {"request_book":"b"}
+        0 call 1 run_tests {"client_request_id":"x"}
+        -> 0 call 1 ok accepted job-t-1 Queued
+        -> 0 unity 1 submit_job req-t-1 run_tests {"mode":"all"} timeout=300000 client=x
+        -> 0 note JobChanged { job: job-t-1, state: Running }
+        1 call 2 cancel_job {"job_id":"job-t-1"}
+        -> 1 call 2 ok job-t-1 CancelRequested
+        2 close 1
+        -> 2 note SessionEnded { on: ConnectionId(1), why: SocketClosed }
+        502 tick
+        -> 502 note JobChanged { job: job-t-1, state: Failed }
+        600 call 3 run_tests {"client_request_id":"x"}
+        1100 tick
+        -> 1100 call 3 ok replayed job-t-1 Failed error=(ERR_RECONNECT_TIMEOUT unknown final inspect_then_retry) cancel=requested
+        2000 ready 2 {"request_book":"b"}
+        -> 2000 unity 2 cancel req-t-4 submission req-t-1
+        2001 call 4 run_tests {"client_request_id":"x"}
+        -> 2001 call 4 ok accepted job-t-2 Queued
     "#,
     );
 }
