@@ -33,6 +33,15 @@ fn a_relay_that_repeats_a_lost_call_is_found_by_what_it_repeats() {
     assert!(is_found(Level::Shell, fault, is_repeated));
 }
 
+/// Server and plugin each remember what has run.
+#[test]
+fn a_run_that_server_or_plugin_forgets_is_found_by_its_second_run() {
+    for fault in [Fault::ServerForgetsRuns, Fault::PluginForgetsRuns] {
+        let ran_again = |failure: &str| failure.contains(" runs): ran ");
+        assert!(is_found(Level::Core, fault, ran_again), "not found: {}", fault.name());
+    }
+}
+
 /// The model might share a misunderstanding with the core. The wires and the books of Unity cannot.
 #[test]
 fn wires_and_books_alone_find_what_breaks_a_promise_to_an_agent() {

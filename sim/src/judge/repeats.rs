@@ -2,14 +2,16 @@
 //! books of Unity.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use coordination::{Catalog, Tool};
+use mock_unity::Execution;
 use protocol::Json;
 
 use super::coverage::Coverage;
 use super::expectations::AllBooks;
 use crate::record::calls::{CallRecordsSnapshot, CallResult};
-use crate::scenario::{Action, Scenario};
+use crate::scenario::{Action, Scenario, Step, Via};
 
 /// All calls with one `client_request_id`.
 #[derive(Default)]
@@ -42,7 +44,8 @@ pub(crate) fn repeats(
     }
     let mut failures = Vec::new();
     for (id, calls) in &named {
-        let ran = times_run(books, id);
+        let runs = runs(books, id);
+        let ran = runs.len();
         if calls.calls > 1 {
             coverage.count("a repeated call: ran ", if ran == 0 { "never" } else { "once" });
         }
@@ -50,7 +53,7 @@ pub(crate) fn repeats(
             coverage.mark("an answer was replayed");
         });
         failures.extend(
-            problem(calls, ran, forgets_everything(scenario))
+            problem(calls, ran, may_run_again(scenario, &runs))
                 .map(|problem| format!("{id} ({} calls, {ran} runs): {problem}", calls.calls)),
         );
     }
@@ -82,9 +85,26 @@ fn problem(calls: &Named<'_>, ran: usize, may_run_again: bool) -> Option<String>
     None
 }
 
-fn times_run(books: &AllBooks, id: &str) -> usize {
-    let runs = books.values().flat_map(|(_, books)| &books.executed);
-    runs.filter(|run| run.client_request_id.as_deref() == Some(id)).count()
+/// A run of an Editor.
+struct Run<'a> {
+    editor: &'a str,
+    /// Since the start of the simulation.
+    arrived: Duration,
+}
+
+/// The runs with this id, in order.
+fn runs<'a>(books: &'a AllBooks, id: &str) -> Vec<Run<'a>> {
+    let mut runs = Vec::new();
+    for (editor, (started, books)) in books {
+        let of_id = |run: &&Execution| run.client_request_id.as_deref() == Some(id);
+        for run in books.executed.iter().filter(of_id) {
+            let arrival = books.arrived.iter().find(|arrival| arrival.request_id == run.request_id);
+            let arrived = *started + arrival.map_or(run.at, |arrival| arrival.at);
+            runs.push(Run { editor, arrived });
+        }
+    }
+    runs.sort_by_key(|run| run.arrived);
+    runs
 }
 
 fn is_not_executed(told: &CallResult) -> bool {
@@ -95,18 +115,42 @@ fn is_replayed(told: &CallResult) -> bool {
     matches!(told, CallResult::Ok(result) if result.get("replayed").is_some())
 }
 
-/// The server and the Editor can both forget: only then may a run happen twice.
-fn forgets_everything(scenario: &Scenario) -> bool {
-    let server_ends =
-        scenario.steps.iter().any(|step| matches!(step.action, Action::Server { .. }));
-    let editor_ends = scenario.steps.iter().any(|step| match &step.action {
-        Action::Unity { words, .. } => words.starts_with("restart") || words.starts_with("project"),
+/// Only if both the server and the Editor have forgotten the run before.
+fn may_run_again(scenario: &Scenario, runs: &[Run<'_>]) -> bool {
+    runs.iter().zip(runs.iter().skip(1)).all(|(first, second)| {
+        let between = |step: &&Step| (first.arrived..=second.arrived).contains(&step.at);
+        let steps = || scenario.steps.iter().filter(between).map(|step| &step.action);
+        let another_editor = first.editor != second.editor;
+        steps().any(|action| ends_a_server(scenario, action))
+            && (another_editor || steps().any(|action| forgets(action, first.editor)))
+    })
+}
+
+fn ends_a_server(scenario: &Scenario, action: &Action) -> bool {
+    match action {
+        Action::Server { .. } => true,
+        Action::Leave { agent } => {
+            scenario.agents.get(agent).is_some_and(|agent| agent.via != Via::Http)
+        }
+        Action::Call(_)
+        | Action::Cancel { .. }
+        | Action::Break { .. }
+        | Action::Unity { .. }
+        | Action::Network { .. } => false,
+    }
+}
+
+/// Whether this Editor starts again, or another one in its place.
+fn forgets(action: &Action, of: &str) -> bool {
+    match action {
+        Action::Unity { editor, words, .. } => {
+            *editor == of && (words.starts_with("restart") || words.starts_with("project"))
+        }
         Action::Call(_)
         | Action::Cancel { .. }
         | Action::Leave { .. }
         | Action::Break { .. }
         | Action::Network { .. }
         | Action::Server { .. } => false,
-    });
-    (server_ends || scenario.has_relays()) && (editor_ends || scenario.editors.len() > 1)
+    }
 }
