@@ -95,7 +95,7 @@ impl<N: Network, C: Core> Server<N, C> {
     {
         let Self { config, core: decisions, boot, started, pid, network, .. } = self;
         let Self { token, sse_keep_alive, listener, stop, .. } = self;
-        let queue_max = config.limits.queue_max;
+        let (queue_max, catalog) = (config.limits.queue_max, config.limits.catalog);
         let (core, inbox) = event_loop::channel();
         let clock = WallClock::new(started);
         let live = live_of(&config, pid, clock);
@@ -105,9 +105,8 @@ impl<N: Network, C: Core> Server<N, C> {
         let (state, port_state) = watch::channel(PortState::NotKnown);
         let upstream = Upstream::new(network.clone(), port_state);
         let tasks_shown = TaskView { clock, poll_interval: config.limits.job_poll_interval };
-        let adapter =
-            McpEndpointAdapter::new(core.clone(), upstream, tasks_shown, config.limits.catalog)
-                .showing_agents(live.is_some());
+        let adapter = McpEndpointAdapter::new(core.clone(), upstream, tasks_shown, catalog)
+            .showing_agents(live.is_some());
         let (tasks, closing) = (TaskTracker::new(), CancellationToken::new());
         let left = CancellationToken::new();
         if let Some((input, output)) = stdio {
@@ -120,8 +119,14 @@ impl<N: Network, C: Core> Server<N, C> {
             ));
         }
         let message_max = config.limits.message_max_bytes;
-        let settings =
-            HttpSettings { instance_id: boot, pid, message_max, queue_max, sse_keep_alive };
+        let settings = HttpSettings {
+            instance_id: boot,
+            pid,
+            catalog,
+            message_max,
+            queue_max,
+            sse_keep_alive,
+        };
         let keeper = PortKeeper { network, port: config.port, core: core.clone(), state };
         tokio::spawn({
             let (core, tasks, closing) = (core.clone(), tasks.clone(), closing.clone());

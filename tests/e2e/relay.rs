@@ -103,6 +103,31 @@ fn the_first_call_that_fails_names_a_silent_holder_of_the_port() {
 }
 
 /// A relay for each of three agents, all beside one holder.
+#[test]
+fn a_relay_promises_no_more_than_the_holder_of_the_port_keeps() {
+    let mut first = Server::start(&[]);
+    let mut plugin = Plugin::ready(first.port());
+    let port = first.port().to_string();
+    let mut server = Server::start_with(&["--stdio", "--catalog", "1.1", "--port", &port], |_| {});
+    let mut agent = StdioAgent::new(&mut server);
+    server.wait_for_line("calls are relayed");
+    for (tool, arguments) in [
+        ("run_tests", json!({ "client_request_id": "x" })),
+        ("open_scene", json!({ "client_request_id": "y", "path": "A" })),
+        ("ping", json!({})),
+    ] {
+        let error = agent.run(tool, arguments).unwrap_err();
+        assert_eq!(brief(&error), "ERR_INVALID_REQUEST not_executed");
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains("--catalog 1.1"), "{message}");
+    }
+    let call = agent.call("read_console", json!({ "client_request_id": "z" }));
+    let execute = plugin.expect("execute");
+    plugin.answer_console(&execute, "the same in both");
+    assert_eq!(agent.outcome(call), Ok(console("the same in both")));
+    assert_eq!(plugin.executed.len(), 1);
+}
+
 fn three_relays(port: u16) -> Vec<(Server, StdioAgent)> {
     let mut relays: Vec<_> = (0..3).map(|_| second(port)).collect();
     for (server, _) in &mut relays {

@@ -72,6 +72,21 @@ fn a_test_run_is_a_task_over_stdio_and_http_for_a_client_that_declares_it() {
     follow_a_task(request, &mut plugin);
 }
 
+#[test]
+fn a_repeated_test_run_is_the_same_task_and_says_so() {
+    let mut server = Server::start(&["--catalog", "1.1"]);
+    let agent = HttpAgent { port: server.port() };
+    let _plugin = Plugin::ready(server.port());
+    let run = json!({ "name": "run_tests", "arguments": { "client_request_id": "x" } });
+    let [first, second] = [(); 2].map(|()| {
+        let answer = agent.request("2026-07-28", "tools/call", &declaring(run.clone()));
+        answer["result"].clone()
+    });
+    assert_eq!(first["taskId"], second["taskId"]);
+    let is_replayed = |task: &Value| task["statusMessage"].to_string().contains("replayed");
+    assert!(!is_replayed(&first) && is_replayed(&second), "{first} {second}");
+}
+
 /// `code data.code` of an error.
 fn code(answer: &Value) -> String {
     let error = &answer["error"];

@@ -221,7 +221,11 @@ impl HttpAgent {
         self.try_send(version, method, params).unwrap()
     }
 
-    fn try_send(&self, version: &str, method: &str, params: &Value) -> io::Result<OpenRequest> {
+    /// The same to a server that may end at any moment, or has no room for the request.
+    ///
+    /// # Errors
+    /// The connection was closed before all of it was written.
+    pub fn try_send(&self, version: &str, method: &str, params: &Value) -> io::Result<OpenRequest> {
         let body =
             json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }).to_string();
         let mut head = format!(

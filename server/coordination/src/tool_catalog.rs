@@ -15,7 +15,7 @@ use crate::tool_answers::{Problem, Tell, UnwantedOutcome};
 pub static TOOLS: &[Tool] = v1_0::TOOLS;
 
 /// Which tools a server has, and whether a repeated `client_request_id` is the same call.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Catalog {
     #[default]
     V1_0,
@@ -67,6 +67,12 @@ impl Catalog {
             execution_error_retryable: tool.retryable,
             deduplicated: self.deduplicates(tool),
         }
+    }
+
+    /// The least catalogue in which a call of this one means the same.
+    pub fn needed_for(self, tool: &Tool, has_id: bool) -> Self {
+        let is_in_1_0 = Self::V1_0.tool(tool.name).is_some();
+        if is_in_1_0 && !(has_id && self.deduplicates(tool)) { Self::V1_0 } else { self }
     }
 
     /// A repeated `client_request_id` of this tool is the same call.

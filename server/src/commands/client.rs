@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::pin::pin;
 
-use coordination::Failure;
+use coordination::{Catalog, Failure};
 use protocol::{Json, Map};
 use serde_json::json;
 use tokio::sync::mpsc;
@@ -44,14 +44,21 @@ impl Client {
             Ok(_) | Err(_) => {}
         }
         let holder = identify(&Loopback, port).await.unwrap_or(Holder::Silent);
-        let (version, pid, requires_token) = match holder {
-            Holder::UnityMcp { version, pid, requires_token } => (version, pid, requires_token),
+        let (version, pid, requires_token, catalog) = match holder {
+            Holder::UnityMcp { version, pid, requires_token, catalog } => {
+                (version, pid, requires_token, catalog)
+            }
             Holder::Stranger | Holder::OfAnotherUser | Holder::Silent | Holder::System(_) => {
                 return Err(NoServer::Held(holder));
             }
         };
         let token = if requires_token { Some(token()?) } else { None };
-        Ok(Self { relay: Relay::new(Loopback), target: Target { port, token }, version, pid })
+        Ok(Self {
+            relay: Relay::new(Loopback),
+            target: Target { port, token, catalog },
+            version,
+            pid,
+        })
     }
 
     /// What `/healthz` says.
@@ -104,6 +111,7 @@ impl Client {
             name: name.to_owned(),
             params,
             client_request_id: None,
+            needs: Catalog::V1_0,
             knows_tasks: false,
             may_wait: false,
         };

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use coordination::{Boot, rendering};
+use coordination::{Boot, Catalog, rendering};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Frame, Incoming, SizeHint};
@@ -73,6 +73,7 @@ pub(crate) struct HttpHost {
 pub(crate) struct HttpSettings {
     pub(crate) instance_id: Boot,
     pub(crate) pid: u32,
+    pub(crate) catalog: Catalog,
     /// Bytes of one frame of the plugin.
     pub(crate) message_max: usize,
     /// Calls that may wait in the queue.
@@ -311,6 +312,7 @@ impl HttpHost {
             "pid": self.settings.pid,
             "server_state": rendering::server_state(report.server_state),
             "editor_state": rendering::editor_state(report.editor_state),
+            "catalog": self.settings.catalog.name(),
             "unchanged_ms": millis(report.unchanged_for),
         });
         if let Some((why, ago)) = report.last_disconnect {

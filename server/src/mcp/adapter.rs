@@ -119,6 +119,7 @@ impl McpEndpointAdapter {
             name: tool.name.to_owned(),
             params: json!({ "name": tool.name, "arguments": arguments }),
             client_request_id: call.client_request_id().map(str::to_owned),
+            needs: self.catalog.needed_for(tool, call.client_request_id().is_some()),
             knows_tasks,
             may_wait: call.may_wait(),
         };
@@ -129,9 +130,10 @@ impl McpEndpointAdapter {
 
     fn respond(&self, outcome: Outcome, knows_tasks: bool) -> CallToolResponse {
         let accepted = outcome.as_ref().ok().and_then(Answer::accepted_job);
+        let is_replayed = matches!(outcome, Ok(Answer::Replayed(_)));
         match outcome {
             Ok(_) if knows_tasks && let Some((job, state, times)) = accepted => {
-                CallToolResponse::Task(self.tasks.created(job, state, times))
+                CallToolResponse::Task(self.tasks.created(job, state, times, is_replayed))
             }
             outcome => tool_results::of(outcome, self.tasks.clock).into(),
         }
@@ -156,6 +158,7 @@ impl McpEndpointAdapter {
             name: task_id.to_owned(),
             params: json!({ "taskId": task_id, "inputResponses": {} }),
             client_request_id: None,
+            needs: Catalog::V1_0,
             knows_tasks: true,
             may_wait: call.may_wait(),
         };

@@ -18,9 +18,18 @@ pub(crate) struct TaskView {
 }
 
 impl TaskView {
-    pub(crate) fn created(&self, job: JobId, state: JobState, times: JobTimes) -> CreateTaskResult {
-        let task = self.task(job, times).with_status_message(rendering::job_line(state, None));
-        CreateTaskResult::new(task)
+    pub(crate) fn created(
+        &self,
+        job: JobId,
+        state: JobState,
+        times: JobTimes,
+        is_replayed: bool,
+    ) -> CreateTaskResult {
+        let mut line = rendering::job_line(state, None);
+        if is_replayed {
+            line += "; replayed: an earlier call with this client_request_id started it";
+        }
+        CreateTaskResult::new(self.task(job, times).with_status_message(line))
     }
 
     pub(crate) fn shown(&self, report: JobReport) -> GetTaskResult {

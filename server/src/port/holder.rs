@@ -1,5 +1,6 @@
 //! Holder: which program has the port.
 
+use coordination::Catalog;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::Bytes;
 use hyper::header::HOST;
@@ -18,6 +19,7 @@ pub enum Holder {
         version: String,
         pid: u64,
         requires_token: bool,
+        catalog: Catalog,
     },
     Stranger,
     /// What it says does not count.
@@ -31,7 +33,7 @@ pub enum Holder {
 impl Holder {
     pub fn describe(&self) -> String {
         match self {
-            Self::UnityMcp { version, pid, requires_token } => {
+            Self::UnityMcp { version, pid, requires_token, .. } => {
                 let token = if *requires_token { ", which requires a token" } else { "" };
                 let version = protocol::printable(version, 40);
                 format!("another unity-mcp (version {version}, pid {pid}{token})")
@@ -61,9 +63,13 @@ async fn ask<N: Network>(network: &N, port: u16) -> Option<Holder> {
     }
     let health: Option<Health> = serde_json::from_slice(&ask_health(network, port).await?).ok();
     let health = health.filter(|health| health.name == env!("CARGO_PKG_NAME"));
-    Some(health.map_or(Holder::Stranger, |Health { version, pid, requires_token, .. }| {
-        Holder::UnityMcp { version, pid, requires_token }
-    }))
+    Some(health.map_or(
+        Holder::Stranger,
+        |Health { version, pid, requires_token, catalog, .. }| {
+            let catalog = Catalog::named(&catalog).unwrap_or_default();
+            Holder::UnityMcp { version, pid, requires_token, catalog }
+        },
+    ))
 }
 
 /// The answer of the holder, whatever it is.
@@ -93,10 +99,13 @@ struct Health {
     pid: u64,
     #[serde(default)]
     requires_token: bool,
+    #[serde(default)]
+    catalog: String,
 }
 
 #[cfg(test)]
 mod tests {
+    use coordination::Catalog;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpListener;
 
@@ -125,8 +134,12 @@ mod tests {
 
     #[test]
     fn a_holder_is_described_as_far_as_it_is_known() {
-        let ours =
-            |requires_token| Holder::UnityMcp { version: "1.2".to_owned(), pid: 7, requires_token };
+        let ours = |requires_token| Holder::UnityMcp {
+            version: "1.2".to_owned(),
+            pid: 7,
+            requires_token,
+            catalog: Catalog::V1_0,
+        };
         for (holder, described) in [
             (ours(false), "another unity-mcp (version 1.2, pid 7)"),
             (ours(true), "another unity-mcp (version 1.2, pid 7, which requires a token)"),

@@ -96,9 +96,11 @@ impl<N: Network> PortKeeper<N> {
     fn target_of(&self, holder: &Holder) -> Result<Target, String> {
         let port = self.port;
         match holder {
-            Holder::UnityMcp { requires_token: false, .. } => Ok(Target { port, token: None }),
-            Holder::UnityMcp { requires_token: true, .. } => match token::read() {
-                Ok(Some(token)) => Ok(Target { port, token: Some(token) }),
+            Holder::UnityMcp { requires_token: false, catalog, .. } => {
+                Ok(Target { port, token: None, catalog: *catalog })
+            }
+            Holder::UnityMcp { requires_token: true, catalog, .. } => match token::read() {
+                Ok(Some(token)) => Ok(Target { port, token: Some(token), catalog: *catalog }),
                 Ok(None) => Err(holder.describe()),
                 Err(problem) => Err(format!("{}, but {problem}", holder.describe())),
             },

@@ -4,6 +4,7 @@
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 
+use coordination::Catalog;
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use http_body_util::{BodyExt, Full, Limited};
@@ -40,11 +41,12 @@ pub(crate) struct Relay {
     waiting: Arc<Semaphore>,
 }
 
-/// Where requests are passed on to, and the token that is required there.
+/// Where requests are passed on to, the token that is required there, and the tools that are there.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Target {
     pub(crate) port: u16,
     pub(crate) token: Option<String>,
+    pub(crate) catalog: Catalog,
 }
 
 /// What a relay calls itself.
@@ -60,6 +62,8 @@ pub(crate) struct Request {
     pub(crate) params: Json,
     /// For the log.
     pub(crate) client_request_id: Option<String>,
+    /// The least catalogue in which it means what its agent was told.
+    pub(crate) needs: Catalog,
     /// Whether the agent supports tasks.
     pub(crate) knows_tasks: bool,
     /// The answer may have to wait for Unity or for a job.

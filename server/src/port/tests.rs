@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use coordination::{
-    Boot, Core, Deadline, EditorReport, Effect, Event, ExecutionCoordinator, Failure, Guarantee,
-    Limits, RawCall, Timestamp, ValidCall, validate,
+    Boot, Catalog, Core, Deadline, EditorReport, Effect, Event, ExecutionCoordinator, Failure,
+    Guarantee, Limits, RawCall, Timestamp, ValidCall, validate,
 };
 use futures_util::FutureExt as _;
 use protocol::{Json, Map};
@@ -87,7 +87,7 @@ impl FakeHolder {
     }
 
     fn target(&self) -> Target {
-        Target { port: self.port(), token: None }
+        Target { port: self.port(), token: None, catalog: Catalog::V1_0 }
     }
 
     /// The next request, as far as its first piece goes.
@@ -275,6 +275,7 @@ fn request(call: &ValidCall, may_wait: bool) -> Request {
         name: call.tool().name.to_owned(),
         params: json!({ "name": call.tool().name, "arguments": {} }),
         client_request_id: None,
+        needs: Catalog::V1_0,
         knows_tasks: false,
         may_wait,
     }
@@ -311,7 +312,23 @@ async fn failure_at(network: TestNetwork, port: u16) -> Failure {
 }
 
 fn held(port: u16) -> PortState {
-    PortState::HeldByUnityMcp(Target { port, token: None })
+    PortState::HeldByUnityMcp(Target { port, token: None, catalog: Catalog::V1_0 })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_of_a_larger_catalogue_is_not_passed_on() {
+    let holder = FakeHolder::new().await;
+    let call = read_console();
+    let request = Request { needs: Catalog::V1_1, ..request(&call, true) };
+    let (_state, states) = watch::channel(held(holder.port()));
+    let (progress, _reports) = mpsc::channel(1);
+    let never = CancellationToken::new();
+    let here = async { Ok(json!("here")) };
+    let upstream = Upstream::new(TestNetwork::Works, states);
+    let ran = upstream.run::<Json, Json>(call.tool(), request, here, &progress, &never).await;
+    let failure = ran.unwrap_err();
+    assert_eq!(brief(&failure), "ERR_INVALID_REQUEST not_executed");
+    assert!(holder.0.accept().now_or_never().is_none(), "nothing was dialled");
 }
 
 /// `code guarantee` of a failure.

@@ -56,6 +56,9 @@ impl Upstream {
             match state {
                 PortState::NotKnown => {}
                 PortState::Ours | PortState::HeldByOther => return Ok(here.await),
+                PortState::HeldByUnityMcp(target) if target.catalog < request.needs => {
+                    return Err(Failure::holder_lacks(request.needs).for_tool(tool));
+                }
                 PortState::HeldByUnityMcp(target) => {
                     let dialled = tokio::select! {
                         biased;

@@ -131,6 +131,19 @@ impl Failure {
         Self { recovery: Recovery::Retry, ..Self::new(ErrorCode::EditorNotReady, what, advice) }
     }
 
+    /// The unity-mcp to which the call was to be relayed has a smaller catalogue.
+    pub fn holder_lacks(catalog: Catalog) -> Self {
+        let what = format!(
+            "The call did not run because the unity-mcp that holds the port has no catalogue {}: it lacks this tool, or would run a repeated client_request_id again",
+            catalog.name()
+        );
+        let advice = own(&format!(
+            "ask the user to restart that unity-mcp with --catalog {}, or call another tool without client_request_id",
+            catalog.name()
+        ));
+        Self::new(ErrorCode::InvalidRequest, what, advice)
+    }
+
     // While waiting.
 
     pub(crate) fn no_editor(wait: Duration) -> Self {

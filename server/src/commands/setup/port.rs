@@ -3,6 +3,7 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
+use coordination::Catalog;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
@@ -59,10 +60,11 @@ async fn project_served(requires_token: bool) -> Option<String> {
         name: "get_editor_state".to_owned(),
         params: json!({ "name": "get_editor_state", "arguments": {} }),
         client_request_id: None,
+        needs: Catalog::V1_0,
         knows_tasks: false,
         may_wait: false,
     };
-    let target = Target { port: SETUP_USUAL_PORT, token };
+    let target = Target { port: SETUP_USUAL_PORT, token, catalog: Catalog::V1_0 };
     let dialled = Relay::new(Loopback).dial(&target, &request).await.ok()?;
     let (reports, _not_read) = mpsc::channel(1);
     let Passed::Answer(Ok(result)) = dialled.send(&reports).await else { return None };

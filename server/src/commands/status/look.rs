@@ -94,7 +94,7 @@ async fn look(port: u16) -> Result<Look, NoServer> {
         Ok(_) | Err(_) => {} // What it is says more than an error.
     }
     let holder = identify(&Loopback, port).await.unwrap_or(Holder::Silent);
-    let Holder::UnityMcp { version, pid, requires_token } = holder else {
+    let Holder::UnityMcp { version, pid, requires_token, .. } = holder else {
         return Err(NoServer::Held(holder));
     };
     let token = if requires_token { Some(token()?) } else { None };
