@@ -8,7 +8,7 @@ use crate::source::{paths, resolve, rust_files, tokens};
 
 /// What each module or folder of the shell may name of the others, and of the core.
 const SHELL: &[(&str, &[&str])] = &[
-    ("budget", &[]),
+    ("budget", &["system"]),
     ("cli", &["commands", "config_loader", "logger"]),
     (
         "commands",
