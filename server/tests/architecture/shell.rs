@@ -157,3 +157,21 @@ fn the_numbers_of_the_shell_are_in_the_budget() {
         assert!(found.is_empty(), "{name} has numbers of its own: {found:#?}");
     }
 }
+
+#[test]
+fn only_the_module_system_asks_which_system_it_is() {
+    let asks = |line: &str| {
+        let conditions = ["cfg(unix", "cfg(windows", "cfg(target_", "cfg(not(", "cfg!("];
+        conditions.iter().any(|condition| line.contains(condition))
+    };
+    for path in rust_files(&shell_root()) {
+        let inside = path.strip_prefix(shell_root()).unwrap();
+        if inside.starts_with("system") || inside == Path::new("system.rs") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        let code = text.split("#[cfg(test)]").next().unwrap();
+        let found: Vec<&str> = code.lines().filter(|line| asks(line)).collect();
+        assert!(found.is_empty(), "{} depends on the system: {found:#?}", inside.display());
+    }
+}
