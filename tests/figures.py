@@ -1,23 +1,27 @@
 #!/usr/bin/env python3
-"""Figures of the release build, on Linux: `cargo build --release -p unity-mcp && tests/figures.py`."""
+"""Figures of the release build, on Linux: `cargo build --release -p unity-mcp -p mock-unity && tests/figures.py`."""
 
 import json
 import os
+import socket
 import statistics
 import subprocess
+import threading
 import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SERVER = ROOT / os.environ.get("CARGO_TARGET_DIR", "target") / "release" / "unity-mcp"
+MOCK_UNITY = os.environ.get("MOCK_UNITY", SERVER.with_name("mock-unity"))
+RELOAD = 5  # Seconds.
 CLIENT = {"name": "figures", "version": "1"}
 INITIALIZE = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": CLIENT}
 
 
 class Agent:
-    def __init__(self):
+    def __init__(self, port=0):
         pipe = subprocess.PIPE
-        command = [SERVER, "--stdio", "--port", "0", "--log-level", "warn"]
+        command = [SERVER, "--stdio", "--port", str(port), "--log-level", "warn"]
         self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe)
         self.id = 0
 
@@ -67,8 +71,51 @@ def exit_with_call():
 
 
 def waiting(agent):
-    state = json.loads(agent.request("tools/call", {"name": "get_editor_state"}))
-    return state["result"]["structuredContent"]["queue_length"]
+    return state(agent)["queue_length"]
+
+
+def state(agent):
+    answer = json.loads(agent.request("tools/call", {"name": "get_editor_state"}))
+    return answer["result"]["structuredContent"]
+
+
+def free_port():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return taken.getsockname()[1]
+
+
+def after_reloads(count):
+    """Milliseconds from the new hello of Unity to the answer of a call that was made during its domain reload."""
+    port = free_port()
+    agent = Agent(port)
+    agent.request("initialize", INITIALIZE)
+    command = [MOCK_UNITY, "--json", "--port", str(port), "--tool-time", "0ms"]
+    unity = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    hellos = []
+
+    def watch():
+        for line in unity.stdout:
+            if json.loads(line).get("to_server", {}).get("type") == "hello":
+                hellos.append(time.perf_counter())
+
+    threading.Thread(target=watch, daemon=True).start()
+    while state(agent)["server_state"] != "ready":
+        time.sleep(0.05)
+    times = []
+    for _ in range(count):
+        unity.stdin.write(f"reload {RELOAD}s\n".encode())
+        unity.stdin.flush()
+        while state(agent)["connected"]:
+            time.sleep(0.05)
+        answer = json.loads(agent.request("tools/call", {"name": "read_console"}))
+        answered = time.perf_counter()
+        assert not answer["result"].get("isError"), answer
+        time.sleep(0.5)  # The line of the hello may come later.
+        times.append((answered - hellos[-1]) * 1000)
+    unity.kill()
+    agent.end()
+    return times
 
 
 def main():
@@ -89,6 +136,7 @@ def main():
     print(f"resident, 10,000 calls    {agent.resident_kb() / 1024:.1f} MB ({took * 1e6:.0f} us a call)")
     print(f"EOF, idle                 {agent.end():.1f} ms")
     print(f"EOF, call in flight       {milliseconds([exit_with_call() for _ in range(20)])}")
+    print(f"answer after a reload     {milliseconds(after_reloads(5))} (of {RELOAD} s, from the hello)")
 
 
 main()

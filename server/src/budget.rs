@@ -21,6 +21,8 @@
 
 use std::time::Duration;
 
+use crate::system::REFUSES_LATE;
+
 /// Bytes that a single attack may take above what the process had at its start.
 pub const MEMORY_MAX: usize = 64 * MIB;
 
@@ -141,10 +143,10 @@ pub(crate) const PORT_RETRY: Duration = Duration::from_millis(250);
 pub(crate) const PORT_SILENT_TIMEOUT: Duration = Duration::from_millis(1_700);
 /// The same for a unity-mcp: it may be busy, or about to end.
 pub(crate) const PORT_SILENT_TIMEOUT_OF_OURS: Duration = Duration::from_secs(8);
-/// How long a process on this machine may take to accept a connection. Windows tries a port without a listener for two
-/// seconds before it refuses, and only a refusal says that nobody is there.
+/// How long a process on this machine may take to accept a connection: longer than the system takes to refuse one,
+/// because only a refusal says that nobody is there.
 pub(crate) const RELAY_CONNECT_TIMEOUT: Duration =
-    Duration::from_secs(if cfg!(windows) { 3 } else { 1 });
+    Duration::from_secs(if REFUSES_LATE { 3 } else { 1 });
 /// How long it may take to say what it is, connection included.
 pub(crate) const RELAY_IDENTIFY_TIMEOUT: Duration = Duration::from_secs(1);
 /// A holder reports progress about every second. One that is silent for this long is not alive.
@@ -243,9 +245,8 @@ pub(crate) const LOG_FLUSH_TIMEOUT: Duration = Duration::from_millis(100);
 pub(crate) const STOP_FLUSH_TIMEOUT: Duration = Duration::from_millis(300);
 /// When the process ends even if something is stuck.
 pub const STOP_TIMEOUT: Duration = Duration::from_millis(1_700);
-/// How often a stdio server looks whether its parent is alive, where the system does not report it.
-#[cfg(unix)] // On Windows the end of stdin says it.
-pub(crate) const PARENT_CHECK: Duration = Duration::from_millis(500);
+/// How often a stdio server looks whether its parent is alive. Windows cannot be asked.
+pub const PARENT_CHECK: Duration = Duration::from_millis(500);
 
 #[cfg(test)]
 mod tests {

@@ -13,10 +13,9 @@
 //! | `port` | which program holds the port, and where a request runs |
 //! | `project` | which Unity project a folder belongs to, and how paths are compared |
 //! | `budget`, `request_room` | every number of the shell; how many requests may be open |
-//! | `commands` | what a person asks the running server |
 //! | `clock` | the moments of the core as text |
 //! | `network`, `system` | what the server needs of a network; what differs between systems |
-//! | `commands` | what `call`, `verify`, `doctor` and `setup` do |
+//! | `commands` | what a person asks for: `call`, `verify`, `doctor`, `status` and `setup` |
 //! | `config_loader`, `logger` | flags and file become a `Config`; the log |
 
 pub mod budget;

@@ -1,4 +1,5 @@
-//! What differs between operating systems. No other module of the server depends on the system.
+//! What differs between operating systems. No other module of this crate asks which system it is, except in tests. The
+//! crates `token` and `setup` know themselves where a system keeps the files of a user, and their rights.
 //!
 //! | file | what it has |
 //! |---|---|
@@ -36,6 +37,9 @@ pub use imp::{StopSignals, parent_death, process_is_alive, shows_colours};
 
 /// Upper and lower case are the same in the paths of most disks of these systems.
 pub const PATHS_IGNORE_CASE: bool = cfg!(any(windows, target_os = "macos"));
+
+/// Windows tries a port without a listener for two seconds before it refuses the connection.
+pub(crate) const REFUSES_LATE: bool = cfg!(windows);
 
 /// TCP on 127.0.0.1 only.
 #[derive(Clone, Copy, Debug)]

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand, value_parser};
 use commands::pictures::{self, Theme};
-use commands::swarm::{self, Options};
+use commands::swarm::{self, Drawn, Options};
 use commands::{canary, figures, scenario};
 use sim::levels::run::Level;
 
@@ -116,8 +116,12 @@ enum Command {
     },
     /// Print the plan of a seed, as a scenario that `run` takes.
     Plan {
-        seed: u64,
-        /// Run the plan at this level and print its trace.
+        #[arg(required_unless_present = "input")]
+        seed: Option<u64>,
+        /// Take the plan of an input of the fuzz target `events` instead.
+        #[arg(long, value_name = "FILE", conflicts_with = "seed")]
+        input: Option<PathBuf>,
+        /// Run the plan at this level and print its trace. If it finds something, keep it in target/sim-failures.
         #[arg(long, value_enum)]
         run: Option<Level>,
     },
@@ -146,7 +150,10 @@ fn main() -> ExitCode {
             swarm::swarm(Options { level, seeds, from, minutes })
         }
         Command::Canary { from, full } => canary::canary(from, full),
-        Command::Plan { seed, run } => swarm::show(seed, run),
+        Command::Plan { seed, input, run } => {
+            let drawn = input.map_or(Drawn::Seed(seed.unwrap_or_default()), Drawn::Input);
+            swarm::show(&drawn, run)
+        }
         Command::Figures => figures::print(),
     }
 }

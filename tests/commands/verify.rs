@@ -119,3 +119,15 @@ fn a_server_that_is_killed_while_the_tests_run_is_5() {
     let report = running.end().assert_code(5).json();
     assert_eq!(report["steps"][1]["outcome"], "unknown");
 }
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_it_with_130_and_stops_the_tests() {
+    let (_server, port, mut editor) = stage(&[]);
+    let port = port.to_string();
+    let running = crate::command::Running::start(&["verify", "--port", &port], |_| {});
+    while editor.gets("submit_job")["from_server"]["tool_name"] != "run_tests" {}
+    running.signal("-INT");
+    running.end().assert_code(130);
+    editor.gets("cancel");
+}

@@ -2,7 +2,7 @@
 
 use setup::snippets::{Snippet, snippets};
 
-use super::{current, read};
+use super::current;
 
 const BEGIN: &str = "<!-- snippets:begin -->\n";
 const END: &str = "<!-- snippets:end -->";
@@ -11,6 +11,8 @@ struct Language {
     readme: &'static str,
     add_to: fn(&str) -> String,
     in_project: fn(&str) -> String,
+    /// Between two files of which a client reads the one that exists.
+    or: &'static str,
 }
 
 const LANGUAGES: [Language; 2] = [
@@ -18,29 +20,30 @@ const LANGUAGES: [Language; 2] = [
         readme: "README.md",
         add_to: |files| format!("Add this to {files}."),
         in_project: |file| format!("{file} in your project"),
+        or: " or ",
     },
     Language {
         readme: "README.ja.md",
         add_to: |files| format!("{files} に次を追加します。"),
         in_project: |file| format!("プロジェクトの {file}"),
+        or: " か ",
     },
 ];
 
 #[test]
 fn the_entries_of_clients_in_the_readmes_are_those_that_setup_writes() {
     for language in &LANGUAGES {
-        let readme = read(language.readme);
-        let (before, rest) = readme.split_once(BEGIN).unwrap();
-        let (_, after) = rest.split_once(END).unwrap();
         let blocks: String = snippets().iter().map(|snippet| block(snippet, language)).collect();
-        current(language.readme, &format!("{before}{BEGIN}{blocks}{END}{after}"));
+        current(language.readme, BEGIN, END, &blocks);
     }
 }
 
 fn block(snippet: &Snippet, language: &Language) -> String {
     let Snippet { client, file, language: syntax, text } = snippet;
     let files: Vec<String> = file.split(", ").map(|file| quoted(file, language)).collect();
-    let (said, text) = ((language.add_to)(&files.join(", ")), text.trim_end());
+    // Several files are one per system, or else names of the same file.
+    let between = if file.contains(" (") { ", " } else { language.or };
+    let (said, text) = ((language.add_to)(&files.join(between)), text.trim_end());
     format!(
         "<details>\n<summary>{client}</summary>\n\n{said}\n\n```{syntax}\n{text}\n```\n\n</details>\n"
     )

@@ -1,10 +1,10 @@
 //! Starting: flags, the configuration file, and a port that is in use.
 
-use std::net::{TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::process::Command;
 
 use harness::agent::HttpAgent;
-use harness::server::{Scratch, Server, run};
+use harness::server::{Scratch, Server, TIMEOUT, run};
 use serde_json::Value;
 
 #[test]
@@ -20,6 +20,35 @@ fn it_starts_without_unity_and_says_where_it_listens_and_who_it_is() {
     assert_eq!(health["server_state"], "waiting_editor");
     assert_eq!(health["editor_state"], "unknown");
     assert!(!health["instance_id"].as_str().unwrap().is_empty());
+}
+
+/// An address of this machine that is not 127.0.0.1; `None` if there is none.
+fn other_address() -> Option<IpAddr> {
+    if cfg!(target_os = "linux") {
+        return Some(IpAddr::from([127, 0, 0, 2]));
+    }
+    // Nothing is sent: the system only chooses the interface.
+    let socket = UdpSocket::bind("0.0.0.0:0").ok()?;
+    socket.connect("192.0.2.1:9").ok()?;
+    let own = socket.local_addr().ok()?.ip();
+    (own != IpAddr::from(Ipv4Addr::LOCALHOST) && !own.is_unspecified()).then_some(own)
+}
+
+#[test]
+fn nobody_can_connect_to_another_address_of_the_machine() {
+    let Some(other) = other_address() else {
+        eprintln!("NOT TRIED: this machine has no other address");
+        return;
+    };
+    let can_connect =
+        |port: u16| TcpStream::connect_timeout(&SocketAddr::from((other, port)), TIMEOUT).is_ok();
+    // The address works, so a refusal comes from the server.
+    let everywhere = TcpListener::bind("0.0.0.0:0").unwrap();
+    assert!(can_connect(everywhere.local_addr().unwrap().port()));
+    let mut server = Server::start(&[]);
+    let port = server.port();
+    assert!(TcpStream::connect(("127.0.0.1", port)).is_ok());
+    assert!(!can_connect(port), "{other}:{port} can be reached");
 }
 
 #[test]

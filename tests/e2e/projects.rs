@@ -1,19 +1,25 @@
 //! SPEC 12: a server that is for one Unity project.
 
+use std::path::Path;
+
 use harness::agent::StdioAgent;
 use harness::server::Server;
 use serde_json::json;
 
 use crate::plugin::Plugin;
 
+/// The path of a folder as the server shows it: with links resolved and forward slashes.
+fn shown(folder: &Path) -> String {
+    let resolved = std::fs::canonicalize(folder).unwrap();
+    let shown = resolved.to_str().unwrap().replace('\\', "/");
+    shown.trim_start_matches("//?/").to_owned()
+}
+
 #[test]
 fn an_editor_of_another_project_is_refused_with_both_paths_and_agents_see_it() {
     let folder = std::env::temp_dir().join(format!("unity-mcp-project-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    // As the server shows it: with links resolved and forward slashes.
-    let resolved = std::fs::canonicalize(&folder).unwrap();
-    let own = resolved.to_str().unwrap().replace('\\', "/");
-    let own = own.trim_start_matches("//?/").to_owned();
+    let own = shown(&folder);
     let mut server = Server::start(&["--stdio", "--project", &own]);
     let mut agent = StdioAgent::new(&mut server);
     let port = server.port();
@@ -36,4 +42,27 @@ fn an_editor_of_another_project_is_refused_with_both_paths_and_agents_see_it() {
     assert_eq!(state["refused"]["reason"], "other_project");
     assert_eq!(state["refused"]["project_path"], "/work/other");
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn upper_and_lower_case_are_the_same_on_systems_that_do_not_tell_them_apart() {
+    // A folder that does not exist any more, so that the disk cannot say how it is written.
+    let name = format!("unity-mcp-Übung 日本語-{}", std::process::id());
+    let folder = std::env::temp_dir().join(name);
+    std::fs::create_dir_all(&folder).unwrap();
+    let own = shown(&folder);
+    let mut server = Server::start(&["--project", &own]);
+    let port = server.port();
+    std::fs::remove_dir_all(&folder).unwrap();
+
+    let same = own.replace("unity-mcp", "Unity-MCP");
+    if cfg!(any(windows, target_os = "macos")) {
+        let _plugin = Plugin::hello(port, json!({ "state": "ready", "project_path": same }));
+    } else {
+        let mut other = Plugin::pending(port);
+        other.say(json!({
+            "type": "hello", "plugin_version": "1", "state": "ready", "project_path": same,
+        }));
+        assert_eq!(other.expect("error")["error"]["code"], "ERR_INVALID_REQUEST");
+    }
 }

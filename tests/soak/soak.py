@@ -153,13 +153,16 @@ def check_log(text):
 
 
 async def main():
-    random.seed(SEED)  # Of what agents do; when is up to the machine.
+    random.seed(SEED)  # Of what agents do, and of the mock; when is up to the machine.
     print(f"seed {SEED}")
     pipe = asyncio.subprocess.PIPE
+    # A failed run leaves its log here.
+    folder = Path("target/soak")
+    folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
         script = Path(scratch) / "script.yaml"
         script.write_text(SCRIPT)
-        log = (Path(scratch) / "server.log").open("wb+")
+        log = (folder / "server.log").open("wb+")
         server = await asyncio.create_subprocess_exec(
             SERVER, "--stdio", "--port", "0", stdin=pipe, stdout=pipe, stderr=log, limit=2**24
         )
@@ -167,7 +170,7 @@ async def main():
             await asyncio.sleep(0.02)
         port = int(text.split(b"http://127.0.0.1:")[1].split(b"/")[0])
         unity = await asyncio.create_subprocess_exec(
-            MOCK_UNITY, "--json", "--port", str(port), "--script", str(script), "--reload", "800ms", "--seed", "1",
+            MOCK_UNITY, "--json", "--port", str(port), "--script", str(script), "--reload", "800ms", "--seed", str(SEED),
             stdin=asyncio.subprocess.DEVNULL, stdout=pipe, limit=2**24,
         )
         books = Books()

@@ -267,7 +267,7 @@ mod tests {
     use super::super::tool_catalog::Kind;
     use super::*;
 
-    /// No tool of the catalogue requires one.
+    /// `open_scene` of catalogue 1.1 is such a tool.
     #[test]
     fn a_tool_that_requires_a_client_request_id_refuses_a_call_without() {
         let tool = Tool {

@@ -8,7 +8,7 @@ use crate::source::{paths, resolve, rust_files, tokens};
 
 /// What each module or folder of the shell may name of the others, and of the core.
 const SHELL: &[(&str, &[&str])] = &[
-    ("budget", &[]),
+    ("budget", &["system"]),
     ("cli", &["commands", "config_loader", "logger"]),
     (
         "commands",
@@ -155,5 +155,23 @@ fn the_numbers_of_the_shell_are_in_the_budget() {
         let code = text.split("#[cfg(test)]").next().unwrap();
         let found: Vec<&str> = code.lines().filter(|line| is_number(line)).collect();
         assert!(found.is_empty(), "{name} has numbers of its own: {found:#?}");
+    }
+}
+
+#[test]
+fn only_the_module_system_asks_which_system_it_is() {
+    let asks = |line: &str| {
+        let conditions = ["cfg(unix", "cfg(windows", "cfg(target_", "cfg(not(", "cfg!("];
+        conditions.iter().any(|condition| line.contains(condition))
+    };
+    for path in rust_files(&shell_root()) {
+        let inside = path.strip_prefix(shell_root()).unwrap();
+        if inside.starts_with("system") || inside == Path::new("system.rs") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        let code = text.split("#[cfg(test)]").next().unwrap();
+        let found: Vec<&str> = code.lines().filter(|line| asks(line)).collect();
+        assert!(found.is_empty(), "{} depends on the system: {found:#?}", inside.display());
     }
 }

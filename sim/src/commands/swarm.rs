@@ -1,5 +1,7 @@
 //! The swarm: many random plans at one level, on all cores of the machine.
 
+use std::panic::{catch_unwind, resume_unwind};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -10,6 +12,7 @@ use sim::judge::coverage::Coverage;
 use sim::levels::run::{Level, run, run_brief};
 use sim::random::plan;
 use sim::random::shrink::shrink;
+use sim::scenario::Scenario;
 
 use super::findings;
 use super::progress::Progress;
@@ -30,6 +33,8 @@ struct Total {
     coverage: Coverage,
     /// A seed that finds something, and what it finds.
     found: Option<(u64, Vec<String>)>,
+    /// A seed whose run panicked.
+    panicked: Option<u64>,
 }
 
 impl Total {
@@ -40,6 +45,7 @@ impl Total {
         if self.found.is_none() {
             self.found = other.found;
         }
+        self.panicked = self.panicked.or(other.panicked);
     }
 }
 
@@ -57,7 +63,12 @@ pub(crate) fn swarm(options: Options) -> ExitCode {
             if seed >= options.from + options.seeds || end.is_some_and(|end| Instant::now() > end) {
                 break;
             }
-            let run = run_brief(options.level, &plan::draw_for(options.level, seed), Fault::None);
+            let plan = || plan::draw_for(options.level, seed);
+            let Ok(run) = catch_unwind(|| run_brief(options.level, &plan(), Fault::None)) else {
+                total.panicked = Some(seed);
+                is_over.store(true, Ordering::Relaxed);
+                break;
+            };
             total.plans += 1;
             total.simulated += run.simulated;
             total.coverage.add(&run.coverage);
@@ -78,10 +89,9 @@ pub(crate) fn swarm(options: Options) -> ExitCode {
             progress.show(done.load(Ordering::Relaxed));
         }
         progress.end();
-        workers
-            .into_iter()
-            .filter_map(|worker| worker.join().ok())
-            .for_each(|part| total.add(part));
+        for worker in workers {
+            total.add(worker.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        }
     });
     report(options, &total, begin.elapsed(), cores)
 }
@@ -107,6 +117,9 @@ fn report(options: Options, total: &Total, took: Duration, cores: usize) -> Exit
         total.simulated.as_secs_f64() / 86_400.0,
         plans as f64 / seconds,
     );
+    if let Some(seed) = total.panicked {
+        return show_panic(level, seed);
+    }
     if let Some((seed, found)) = &total.found {
         return show_finding(level, *seed, found);
     }
@@ -118,6 +131,16 @@ fn report(options: Options, total: &Total, took: Duration, cores: usize) -> Exit
         println!("seen too rarely, so the run proves too little: {}", missing.join("; "));
         ExitCode::FAILURE
     }
+}
+
+/// A plan that panics cannot be drawn or shrunk: its run has no end.
+fn show_panic(level: Level, seed: u64) -> ExitCode {
+    let word = format!("{level:?}").to_lowercase();
+    println!("\nthe run of seed {seed} panicked; stderr has the message");
+    println!("replay: cargo run --profile sim -p sim -- plan {seed} --run {word}");
+    let name = format!("seed_{seed}");
+    findings::report(findings::write_plan(&name, &plan::draw_for(level, seed)));
+    ExitCode::FAILURE
 }
 
 fn show_finding(level: Level, seed: u64, found: &[String]) -> ExitCode {
@@ -140,16 +163,19 @@ fn show_finding(level: Level, seed: u64, found: &[String]) -> ExitCode {
         found.first().map_or("", String::as_str)
     );
     println!("the smallest plan that finds it:\n\n{}", small.text());
-    match findings::write(&format!("seed_{seed}"), level, &small, &run(level, &small)) {
-        Ok(path) => println!("written to {} with its trace and its page", path.display()),
-        Err(problem) => println!("it could not be written: {problem}"),
-    }
+    findings::report(findings::write(&format!("seed_{seed}"), level, &small, &run(level, &small)));
     ExitCode::FAILURE
 }
 
-/// Prints a plan, or runs it and prints its trace.
-pub(crate) fn show(seed: u64, level: Option<Level>) -> ExitCode {
-    let plan = plan::draw_for(level.unwrap_or(Level::Full), seed);
+/// Prints a plan, or runs it and prints its trace. A run that finds something is kept in files.
+pub(crate) fn show(what: &Drawn, level: Option<Level>) -> ExitCode {
+    let (name, plan) = match what.plan(level.unwrap_or(Level::Full)) {
+        Ok(drawn) => drawn,
+        Err(problem) => {
+            println!("{problem}");
+            return ExitCode::from(2);
+        }
+    };
     let Some(level) = level else {
         print!("{}", plan.text());
         return ExitCode::SUCCESS;
@@ -159,5 +185,31 @@ pub(crate) fn show(seed: u64, level: Option<Level>) -> ExitCode {
     for failure in &run.failures {
         println!("{failure}");
     }
-    if run.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if run.failures.is_empty() {
+        return ExitCode::SUCCESS;
+    }
+    findings::report(findings::write(&name, level, &plan, &run));
+    ExitCode::FAILURE
+}
+
+/// What a plan is drawn from.
+pub(crate) enum Drawn {
+    Seed(u64),
+    /// An input of the fuzz target `events`.
+    Input(PathBuf),
+}
+
+impl Drawn {
+    /// The plan, and a name for its files.
+    fn plan(&self, level: Level) -> Result<(String, Scenario), String> {
+        match self {
+            Self::Seed(seed) => Ok((format!("seed_{seed}"), plan::draw_for(level, *seed))),
+            Self::Input(path) => {
+                let bytes = std::fs::read(path);
+                let bytes = bytes.map_err(|error| format!("{}: {error}", path.display()))?;
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                Ok((name.into_owned(), plan::from_bytes(&bytes)))
+            }
+        }
+    }
 }
