@@ -72,6 +72,7 @@ const SCENARIOS: &[(&str, Scenario)] = named![Scenario;
 /// What only the real plugin does.
 const OF_THE_PLUGIN: &[(&str, fn())] = named![fn();
     reload::a_request_that_has_not_started_is_answered_after_the_reload,
+    reload::an_editor_without_focus_gets_through_compiles_and_reloads,
     reload::a_play_mode_run_survives_its_own_domain_reload,
     demo::the_demo_runs_with_the_plugin_and_shows_its_books,
     catalogue::an_agent_edits_compiles_reads_errors_fixes_and_tests,

@@ -37,6 +37,8 @@ namespace UnityMcp
         public const int CloseWait = 300;
         /// <summary>Interval at which an Editor with open work is woken.</summary>
         public const int WakeInterval = 50;
+        /// <summary>How long an Editor is woken only because it is not ready. A state that lasts longer does not end with a tick.</summary>
+        public const int WakeToReadyMax = 10 * 60 * 1000;
 
         // Requests
         /// <summary>Request ids that are remembered, so that none of them runs twice.</summary>

@@ -94,6 +94,8 @@ namespace UnityMcp
             // What was saved belongs to the session from here on. It must not be found a second time.
             Store(null);
             Attach();
+            // Before the first tick: an Editor without focus ticks only if it is woken for its jobs.
+            driver.Apply(Input.Jobs(jobs.HasActive));
             driver.Apply(Input.Tick);
         }
 

@@ -1,5 +1,6 @@
 using System;
 using System.Collections.Generic;
+using System.Threading;
 using NUnit.Framework;
 
 namespace UnityMcp.Tests
@@ -228,6 +229,36 @@ namespace UnityMcp.Tests
             it.Now += Limits.WakeInterval;
             it.Plugin.Tick();
             Assert.Greater(it.Wakes, wakes);
+        }
+
+        [Test]
+        public void After_a_reload_an_Editor_that_does_not_tick_is_woken()
+        {
+            it.Open().Plugin.BeforeReload();
+            it.Load();
+            AssertWoken();
+        }
+
+        [Test]
+        public void After_a_reload_an_Editor_that_does_not_tick_is_woken_for_its_job_however_long_it_takes()
+        {
+            it.Open().Ask("submit_job_result", PluginFixture.Request("submit_job", "r1", "run_tests", "{}"));
+            it.Plugin.BeforeReload();
+            it.Load();
+            it.Now += Limits.WakeToReadyMax;
+            Thread.Sleep(4 * Limits.WakeInterval);
+            AssertWoken();
+        }
+
+        /// <summary>Without a tick, again and again. The first wake may come from the main thread, where it has no effect.</summary>
+        void AssertWoken()
+        {
+            for (var time = 0; time < 3; time++)
+            {
+                var wakes = it.Wakes;
+                it.Now += Limits.WakeInterval;
+                Assert.IsTrue(SpinWait.SpinUntil(() => it.Wakes > wakes, 2000));
+            }
         }
 
         [Test]

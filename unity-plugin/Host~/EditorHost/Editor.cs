@@ -45,6 +45,9 @@ namespace UnityMcp.Host
         /// <summary>The plugin has asked for a compile. It starts after the tick, as in Unity.</summary>
         bool isCompileWanted;
         long playReload;
+        bool hasReloaded;
+        /// <summary>The plugin has woken the main thread since its last tick.</summary>
+        bool isWoken;
         /// <summary>Until when the main thread is stuck; 0 if it runs.</summary>
         long stuckUntil;
         int editors;
@@ -75,6 +78,11 @@ namespace UnityMcp.Host
             }
         }
 
+        bool TicksOnlyWoken
+        {
+            get { return Options.IsOnlyWoken && hasReloaded; }
+        }
+
         bool IsStuck
         {
             get { return stuckUntil != 0; }
@@ -89,7 +97,7 @@ namespace UnityMcp.Host
                 Word word;
                 while (exitCode == null && words.TryDequeue(out word)) Obey(word);
                 Expire();
-                if (domain.Inside != null && !IsStuck) Tick();
+                if (domain.Inside != null && !IsStuck && (isWoken || !TicksOnlyWoken)) Tick();
                 if (exitCode == null) Rest();
             }
             if (domain.Inside != null) domain.Inside.Quit();
@@ -111,7 +119,9 @@ namespace UnityMcp.Host
 
         void Rest()
         {
-            if (domain.Inside != null && !IsStuck) domain.Inside.Idle(TimeToNext());
+            isWoken = false;
+            if (domain.Inside != null && !IsStuck && TicksOnlyWoken) isWoken = domain.Inside.Sleep(TimeToNext());
+            else if (domain.Inside != null && !IsStuck) domain.Inside.Idle(TimeToNext());
             else wake.WaitOne(TimeToNext());
         }
 
@@ -277,6 +287,7 @@ namespace UnityMcp.Host
             Tell("reloading the domain for " + Word.Show(time));
             activity = Activity.Reloading;
             activityUntil = Now + time;
+            hasReloaded = true;
             domain.Inside.BeforeReload();
             domain.Unload();
             Books.Reloaded();
@@ -297,6 +308,7 @@ namespace UnityMcp.Host
             Tests.Ended += Tell;
             Scripts = new Scripts(Project);
             isCompileWanted = false;
+            hasReloaded = false;
             isKilled = false;
             interrupt.Reset();
             LoadDomain();

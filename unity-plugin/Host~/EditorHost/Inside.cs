@@ -111,6 +111,12 @@ namespace UnityMcp.Host
             while (WaitForWork(end)) plugin.Tick();
         }
 
+        /// <summary>The same without a tick. True if the plugin has woken the main thread.</summary>
+        public bool Sleep(int time)
+        {
+            return WaitForWork(Editor.Now + time);
+        }
+
         /// <summary>False if the time is over, or if the Editor has something to do itself.</summary>
         bool WaitForWork(long end)
         {
