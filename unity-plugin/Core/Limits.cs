@@ -66,6 +66,8 @@ namespace UnityMcp
         /// of the server its end must still be known.
         /// </summary>
         public const int EndedJobsMax = 256;
+        /// <summary>Requests that are remembered of a job, besides the one that started it.</summary>
+        public const int RepeatsMax = 64;
         /// <summary>Failed tests that are stored of one run. Agents see at most 50.</summary>
         public const int FailedTestsMax = 50;
         public const int FailureCharsMax = 4000;

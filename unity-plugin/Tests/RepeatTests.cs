@@ -104,6 +104,18 @@ namespace UnityMcp.Tests
         }
 
         [Test]
+        public void A_repeated_job_is_cancelled_by_the_request_that_repeated_it_even_over_a_reload()
+        {
+            it.Deduplicate("run_tests");
+            it.Ask("submit_job_result", PluginFixture.Request("submit_job", "r1", "run_tests", "{}", "c1"));
+            it.Ask("submit_job_result", PluginFixture.Request("submit_job", "r2", "run_tests", "{}", "c1"));
+            it.Plugin.BeforeReload();
+            it.Open();
+            var cancel = it.Ask("cancel_result", "\"type\":\"cancel\",\"request_id\":\"q1\",\"target_request_id\":\"r2\"");
+            Assert.AreEqual("cancelled", cancel.Text("status"));
+        }
+
+        [Test]
         public void A_repeated_job_is_known_long_after_its_end_and_over_a_reload()
         {
             it.Deduplicate("run_tests");
