@@ -90,10 +90,14 @@ namespace UnityMcp
             Changed();
         }
 
-        /// <summary>The oldest active job of a tool: the one that runs, or the one to start next.</summary>
+        /// <summary>
+        /// The oldest active job, if it is of this tool: the one that runs, or the one to start next. Jobs of all tools run one at a
+        /// time, because a compile ends with a reload, and tests need scripts that stay the same.
+        /// </summary>
         public Job FirstActive(string toolName)
         {
-            return jobs.Find(job => job.IsActive && job.ToolName == toolName);
+            var first = jobs.Find(job => job.IsActive);
+            return first != null && first.ToolName == toolName ? first : null;
         }
 
         public Json Status(string requestId, string jobId, int maxMessageBytes)

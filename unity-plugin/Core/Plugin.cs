@@ -168,7 +168,8 @@ namespace UnityMcp
                 if (request == null) break;
                 driver.Apply(Input.Answered(requests.Answer(request, maxMessageBytes)));
             }
-            if (testRuns != null) testRuns.Tick(state == EditorState.Ready);
+            // Read again: a request or an import may have started a compile since.
+            if (testRuns != null) testRuns.Tick(parts.Facts.State == EditorState.Ready);
             driver.Apply(Input.Jobs(jobs.HasActive));
             var attempt = driver.Look(session => session.ConnectAttemptSeq);
             if (Revision != storedRevision || attempt != storedAttempt) Store(null);

@@ -213,6 +213,59 @@ namespace UnityMcp.Tests
                 status["result"].ToString());
         }
 
+        string Submit(string requestId, string tool)
+        {
+            return it.Ask("submit_job_result", PluginFixture.Request("submit_job", requestId, tool, "{\"mode\":\"edit\"}")).Text("job_id");
+        }
+
+        string StateOf(string job)
+        {
+            return it.Ask("job_status", "\"type\":\"get_job_status\",\"request_id\":\"of-" + job + it.Now++ + "\",\"job_id\":\"" + job + "\"").Text("state");
+        }
+
+        [Test]
+        public void A_compile_waits_until_the_test_run_before_it_has_ended()
+        {
+            var tests = Submit("r1", "run_tests");
+            it.Runner.Answer("edit", "A.one");
+            it.Plugin.Tick();
+            var compile = Submit("r2", "script_recompile_trigger");
+            it.Ticks(10);
+            Assert.AreEqual("queued", StateOf(compile));
+            Assert.AreEqual(0, it.Compiler.Calls.Count);
+            it.Runner.Listener.RunFinished(new TestRunResult { Passed = 1 });
+            it.Plugin.Tick();
+            Assert.AreEqual("succeeded", StateOf(tests));
+            Assert.AreEqual("import", it.Compiler.Calls[0]);
+        }
+
+        [Test]
+        public void A_test_run_waits_for_the_compile_before_it_even_over_its_reload()
+        {
+            Submit("r1", "script_recompile_trigger");
+            var tests = Submit("r2", "run_tests");
+            it.Ticks(2);
+            Assert.AreEqual("", it.Runner.Last);
+            it.Compiler.Run();
+            it.Plugin.BeforeReload();
+            it.Open();
+            Assert.AreEqual("queued", StateOf(tests));
+            it.Ticks(Limits.QuietUpdates + 1);
+            Assert.AreEqual("running", StateOf(tests));
+            Assert.AreEqual("list edit", it.Runner.Last);
+        }
+
+        [Test]
+        public void No_test_run_starts_in_the_tick_in_which_a_compile_starts()
+        {
+            it.Project.OnOpen = path => it.State = EditorState.Compiling;
+            it.Receive(PluginFixture.Request("execute", "r1", "open_scene", Scene));
+            it.Receive(PluginFixture.Request("submit_job", "r2", "run_tests", "{}"));
+            it.Plugin.Tick();
+            it.Take("submit_job_result");
+            Assert.AreEqual("", it.Runner.Last);
+        }
+
         [Test]
         public void The_request_that_waited_for_a_compile_reports_it_even_over_the_reload()
         {
