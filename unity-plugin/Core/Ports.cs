@@ -102,6 +102,8 @@ namespace UnityMcp
         void Start(string mode, IList<string> names);
         /// <summary>False if this Unity cannot cancel the run.</summary>
         bool Cancel();
+        /// <summary>The run that was started is over, even if Unity has not reported its end. What comes now belongs to others.</summary>
+        void Forget();
     }
 
     /// <summary>What the test runner reports. Runs that others started are not reported.</summary>

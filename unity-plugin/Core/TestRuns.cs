@@ -36,6 +36,7 @@ namespace UnityMcp
             // After a domain reload: the test framework resumes a run by itself.
             var job = book.FirstActive(ToolName);
             if (job != null && job.State == "running") Take(job);
+            else runner.Forget();
         }
 
         void Take(Job job)
@@ -249,6 +250,7 @@ namespace UnityMcp
             current.End(state, result, error);
             current = null;
             updatesSinceRun = 0;
+            runner.Forget();
             book.Changed();
         }
 

@@ -12,6 +12,7 @@ namespace UnityMcp.Tests
         /// <summary>What Cancel throws, as a method of Unity may that is called by reflection.</summary>
         public Exception Failure;
         public Exception ListFailure;
+        public Exception StartFailure;
         public string ListedJob;
 
         public ITestEvents Events
@@ -37,6 +38,8 @@ namespace UnityMcp.Tests
 
         public void Start(string mode, IList<string> names)
         {
+            OwnsRun = true;
+            if (StartFailure != null) throw StartFailure;
             Calls.Add("start " + mode + (names == null ? "" : " " + string.Join(" ", names)));
         }
 
@@ -45,6 +48,14 @@ namespace UnityMcp.Tests
             if (Failure != null) throw Failure;
             Calls.Add("cancel");
             return CanCancel;
+        }
+
+        /// <summary>As the adapter does it: callbacks count only while a run of the plugin is known.</summary>
+        public bool OwnsRun;
+
+        public void Forget()
+        {
+            OwnsRun = false;
         }
 
         public string Last

@@ -152,6 +152,38 @@ namespace UnityMcp.Tests
         }
 
         [Test]
+        public void A_run_without_a_report_of_its_end_is_forgotten_so_that_runs_of_the_user_are_not_taken_for_it()
+        {
+            runs.Cancel(Running());
+            Assert.IsTrue(runner.OwnsRun);
+            runner.IsActive = false;
+            runs.Tick(true);
+            Assert.IsFalse(runner.OwnsRun, "a cancel");
+            Running();
+            runner.IsActive = false;
+            clock.Now += Limits.SilentRunMax + 1;
+            runs.Tick(true);
+            Assert.IsFalse(runner.OwnsRun, "a silent end");
+            runner.StartFailure = new System.InvalidOperationException("no");
+            var job = Submit("{\"mode\":\"edit\"}");
+            Listed("edit", 1);
+            Assert.AreEqual("failed", job.State);
+            Assert.IsFalse(runner.OwnsRun, "a start that fails");
+        }
+
+        [Test]
+        public void A_reload_forgets_a_run_that_no_job_waits_for()
+        {
+            var job = Running();
+            Reload();
+            runner.OwnsRun = true;
+            Assert.AreEqual("running", book.Find(job.Id).State);
+            book.Find(job.Id).End("failed", null, "x");
+            new TestRuns(book, runner, () => "id", clock);
+            Assert.IsFalse(runner.OwnsRun);
+        }
+
+        [Test]
         public void A_run_that_is_active_or_unknown_is_never_called_silent()
         {
             foreach (var isActive in new bool?[] { true, null })

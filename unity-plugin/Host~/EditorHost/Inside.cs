@@ -321,6 +321,11 @@ namespace UnityMcp.Host
             return bridge.CancelTests();
         }
 
+        /// <summary>Here only the plugin starts runs.</summary>
+        void ITestRunner.Forget()
+        {
+        }
+
         void ICallObserver.Running(string requestId, string clientRequestId, string toolName)
         {
             bridge.Running(requestId, clientRequestId, toolName);
