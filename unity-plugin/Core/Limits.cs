@@ -73,6 +73,8 @@ namespace UnityMcp
         public const int FailureCharsMax = 4000;
         /// <summary>Updates after a run before the next one, in a version of Unity that does not tell whether a run is active.</summary>
         public const int UpdatesBetweenRuns = 10;
+        /// <summary>How long Unity may take to name its tests.</summary>
+        public const int ListWait = 30000;
         /// <summary>How long a run may be inactive without an end before the job counts as failed.</summary>
         public const int SilentRunMax = 5000;
         /// <summary>How long a cancelled run may take to end before the job counts as cancelled.</summary>

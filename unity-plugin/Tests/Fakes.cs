@@ -20,7 +20,19 @@ namespace UnityMcp.Tests
             set { Listener = value; }
         }
 
-        public bool? IsActive { get; set; }
+        public Exception IsActiveFailure;
+        bool? isActive;
+
+        public bool? IsActive
+        {
+            get
+            {
+                if (IsActiveFailure != null) throw IsActiveFailure;
+                return isActive;
+            }
+            set { isActive = value; }
+        }
+
         public string Obstacle { get; set; }
 
         public void List(string jobId, string mode)
