@@ -245,6 +245,7 @@ namespace UnityMcp
             parts.Compiler.AssemblyFinished += console.AssemblyFinished;
             parts.Compiler.AssemblyFinished += compiles.AssemblyFinished;
             parts.Compiler.Finished += compiles.Finished;
+            parts.Compiler.Abandoned += compiles.Abandoned;
         }
 
         void Detach()
@@ -256,6 +257,7 @@ namespace UnityMcp
             parts.Compiler.AssemblyFinished -= console.AssemblyFinished;
             parts.Compiler.AssemblyFinished -= compiles.AssemblyFinished;
             parts.Compiler.Finished -= compiles.Finished;
+            parts.Compiler.Abandoned -= compiles.Abandoned;
         }
 
         Json Load(string key)

@@ -85,6 +85,7 @@ namespace UnityMcp.Tests
         public event Action Started;
         public event Action<string, IList<ScriptMessage>> AssemblyFinished;
         public event Action Finished;
+        public event Action Abandoned;
 
         public string Obstacle { get; set; }
         public bool HasFailed { get; set; }
@@ -112,6 +113,13 @@ namespace UnityMcp.Tests
             if (Finished != null) Finished();
         }
 
+        /// <summary>A compile that never reports its end.</summary>
+        public void Abandon()
+        {
+            Start();
+            if (Abandoned != null) Abandoned();
+        }
+
         /// <summary>A whole compile.</summary>
         public void Run(params ScriptMessage[] messages)
         {
@@ -129,7 +137,7 @@ namespace UnityMcp.Tests
 
         public bool IsListenedTo
         {
-            get { return Started != null || AssemblyFinished != null || Finished != null; }
+            get { return Started != null || AssemblyFinished != null || Finished != null || Abandoned != null; }
         }
     }
 

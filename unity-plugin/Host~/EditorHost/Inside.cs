@@ -35,6 +35,13 @@ namespace UnityMcp.Host
         public event Action<string, IList<ScriptMessage>> AssemblyFinished;
         public event Action Finished;
 
+        /// <summary>Here every compile ends.</summary>
+        public event Action Abandoned
+        {
+            add { }
+            remove { }
+        }
+
         public ITestEvents Events { private get; set; }
 
         public override object InitializeLifetimeService()
@@ -178,7 +185,8 @@ namespace UnityMcp.Host
 
         public void Log(string type, string message, string stackTrace)
         {
-            if (Added != null) Added(new ConsoleEntry { Type = type, Message = message, StackTrace = stackTrace });
+            var added = Added;
+            if (added != null) added(new ConsoleEntry { Type = type, Message = message, StackTrace = stackTrace });
         }
 
         public void Clear()
