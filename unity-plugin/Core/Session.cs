@@ -297,21 +297,22 @@ namespace UnityMcp
         void OnClosed(long now, Input input)
         {
             if (input.Unsent != null) unsent.InsertRange(0, input.Unsent);
-            if (Link == LinkState.Leaving)
+            var isLeaving = Link == LinkState.Leaving;
+            if (!isLeaving && !IsConnected) return;
+            // The server gives up a request that has blocked Unity for too long. What has not started is forgotten.
+            if (input.Code == 4408 && inbox.DropUnstarted()) hello.PluginSessionId = newId();
+            if (input.Code == 1000 && input.Text == Wire.Replaced)
+            {
+                OnReplaced();
+                Tell(LastError);
+            }
+            if (isLeaving)
             {
                 isCloseComplete = input.Code != 0;
                 Link = LinkState.Ended;
                 return;
             }
-            if (!IsConnected) return;
-            if (input.Code == 1000 && input.Text == Wire.Replaced)
-            {
-                OnReplaced();
-                Tell(LastError);
-                return;
-            }
-            // The server gives up a request that has blocked Unity for too long. What has not started is forgotten.
-            if (input.Code == 4408 && inbox.DropUnstarted()) hello.PluginSessionId = newId();
+            if (isReplaced) return;
             if (isReconnecting) Dial(false);
             else GoAway(now, "The connection is lost" + (input.Text.Length > 0 ? ": " + input.Text : "."), 0);
         }

@@ -135,6 +135,27 @@ namespace UnityMcp.Tests
         }
 
         [Test]
+        public void A_server_that_gives_up_a_request_during_the_handshake_gets_a_new_session_without_it()
+        {
+            var before = new SessionFixture().Open().Execute("r1").Do(Input.Reload).Closed(4408);
+            Assert.AreEqual(LinkState.Ended, before.Session.Link);
+            var after = AfterReload(before).Open();
+            Assert.AreEqual("id-2", after.Hello.Text("plugin_session_id"));
+            Assert.IsNull(after.Hello["running_request_id"]);
+            Assert.IsNull(after.Taken());
+        }
+
+        [Test]
+        public void A_connection_that_is_replaced_during_the_handshake_stays_away_after_the_reload()
+        {
+            var before = new SessionFixture().Open().Do(Input.Reload).Closed(1000, "replaced by a newer connection");
+            Assert.AreEqual(LinkState.Ended, before.Session.Link);
+            var after = AfterReload(before).Do(Input.Tick);
+            Assert.AreEqual(LinkState.Replaced, after.Session.Link);
+            Assert.IsFalse(after.Has(OutputKind.Dial));
+        }
+
+        [Test]
         public void A_dial_that_has_not_ended_is_abandoned()
         {
             var it = new SessionFixture().Do(Input.Tick).Do(Input.Reload);
