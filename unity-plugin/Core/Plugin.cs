@@ -215,9 +215,10 @@ namespace UnityMcp
         /// </summary>
         public void BeforeReload()
         {
-            Detach();
             TellChanges();
             var session = driver.Stop(Input.Reload);
+            // Not before: other threads log while the close handshake takes its time.
+            Detach();
             Store(session);
             StoreConsole();
         }
@@ -225,8 +226,8 @@ namespace UnityMcp
         /// <summary>Main thread, when the Editor ends or a person switches the plugin off.</summary>
         public void Quit()
         {
-            Detach();
             driver.Stop(Input.Quit);
+            Detach();
             // If it is switched on again, its cursors must not repeat.
             StoreConsole();
         }

@@ -33,6 +33,7 @@ namespace UnityMcp.Tests
         /// <summary>The end of a socket arrives some time after it was aborted.</summary>
         public bool IsAbortSlow;
         public Exception Failure;
+        public Action OnClose = () => { };
         public Plugin Plugin;
         public int Wakes;
 
@@ -211,6 +212,7 @@ namespace UnityMcp.Tests
         public Task Close(int code)
         {
             closes.Add(code);
+            OnClose();
             if (AnswersClose) Task.Run(() => Deliver(new Received { CloseCode = code }));
             return Task.FromResult(true);
         }

@@ -173,6 +173,17 @@ namespace UnityMcp.Tests
         }
 
         [Test]
+        public void What_is_logged_during_the_close_handshake_is_kept()
+        {
+            it.Open().OnClose = () => it.Log("error", "late");
+            it.Plugin.BeforeReload();
+            it.Open();
+            var entries = it.Execute("r1", "read_console", "{}")["result"]["entries"].Items;
+            Assert.AreEqual(1, entries.Count);
+            Assert.AreEqual("late", entries[0].Text("message"));
+        }
+
+        [Test]
         public void A_saved_request_is_loaded_only_once()
         {
             it.Open().Receive(PluginFixture.Request("execute", "r1", "read_console", "{}"));
