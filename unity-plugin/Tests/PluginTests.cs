@@ -210,6 +210,52 @@ namespace UnityMcp.Tests
         }
 
         [Test]
+        public void After_an_update_of_the_package_old_cursors_are_lost()
+        {
+            it.Open().Log("log", "one");
+            var cursor = it.Execute("r1", "read_console", "{}")["result"].Text("cursor");
+            it.Plugin.BeforeReload();
+            it.Version = "0.1.1";
+            it.Open().Log("log", "two");
+            var news = it.Execute("r2", "read_console", "{\"since\":\"" + cursor + "\"}")["result"];
+            Assert.AreEqual("true", news["cursor_lost"].ToString());
+            Assert.AreEqual("two", news["entries"].Items[0].Text("message"));
+        }
+
+        [TestCase("not JSON")]
+        [TestCase("[]")]
+        [TestCase("{\"version\":\"0.1.0\",\"session\":{\"waiting\":[{\"frame\":\"{}\"}]}}")]
+        [TestCase("{\"version\":\"0.1.0\",\"session\":{},\"jobs\":[{\"state\":\"running\",\"tool\":\"run_tests\"}]}")]
+        [TestCase("{\"version\":\"0.1.0\",\"session\":{\"plugin_session_id\":\"kept\",\"begun\":[null]}}")]
+        public void A_state_that_cannot_be_read_is_a_fresh_start_with_a_new_session_and_book(string text)
+        {
+            it.Open();
+            var before = it.Hello;
+            it.Plugin.BeforeReload();
+            it.Stored["UnityMcp.State"] = text;
+            it.Open();
+            Assert.AreNotEqual(before.Text("plugin_session_id"), it.Hello.Text("plugin_session_id"));
+            Assert.AreNotEqual("kept", it.Hello.Text("plugin_session_id"));
+            Assert.AreNotEqual(before.Text("request_book"), it.Hello.Text("request_book"));
+            Assert.AreEqual("ok", it.Execute("r1", "read_console", "{}").Text("status"));
+        }
+
+        [TestCase("not JSON")]
+        [TestCase("{\"name\":\"c\",\"made\":1,\"rows\":[7]}")]
+        public void A_console_that_cannot_be_read_is_empty_and_has_other_cursors(string text)
+        {
+            it.Open().Log("log", "one");
+            var cursor = it.Execute("r1", "read_console", "{}")["result"].Text("cursor");
+            var session = it.Hello.Text("plugin_session_id");
+            it.Plugin.BeforeReload();
+            it.Stored["UnityMcp.Console"] = text;
+            it.Open();
+            Assert.AreEqual(session, it.Hello.Text("plugin_session_id"), "no request is lost");
+            var news = it.Execute("r2", "read_console", "{\"since\":\"" + cursor + "\"}")["result"];
+            Assert.AreEqual("true", news["cursor_lost"].ToString());
+        }
+
+        [Test]
         public void A_server_that_does_not_answer_the_close_delays_the_reload_only_for_a_short_time()
         {
             it.AnswersClose = false;

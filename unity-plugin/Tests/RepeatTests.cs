@@ -164,6 +164,20 @@ namespace UnityMcp.Tests
         }
 
         [Test]
+        public void The_book_survives_an_update_of_the_package()
+        {
+            var name = it.Hello.Text("request_book");
+            it.Deduplicate("open_scene");
+            Open("r1");
+            it.Plugin.BeforeReload();
+            it.Version = "0.1.1";
+            it.Open().Deduplicate("open_scene");
+            Assert.AreEqual(name, it.Hello.Text("request_book"));
+            Assert.AreEqual("ok", Open("r2").Text("status"));
+            Assert.AreEqual("r1 open_scene", Ran);
+        }
+
+        [Test]
         public void A_reload_in_the_middle_of_a_tool_leaves_its_end_unknown()
         {
             it.Deduplicate("open_scene");
