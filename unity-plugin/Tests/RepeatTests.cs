@@ -44,6 +44,23 @@ namespace UnityMcp.Tests
         }
 
         [Test]
+        public void The_same_id_with_other_arguments_is_rejected_before_anything_runs()
+        {
+            it.Deduplicate("open_scene", "run_tests");
+            Open("r1");
+            foreach (var parameters in new[] { "{\"path\":\"Assets/A.unity\"}", "{}" })
+            {
+                var error = it.Ask("error", PluginFixture.Request("execute", "r2" + parameters.Length, "open_scene", parameters, "c1"));
+                Assert.AreEqual("ERR_INVALID_REQUEST", error["error"].Text("code"));
+            }
+            Assert.AreEqual("ERR_INVALID_REQUEST", it.Ask("error", PluginFixture.Request("submit_job", "r3", "run_tests", "{}", "c1"))["error"].Text("code"));
+            it.Ticks(3);
+            Assert.AreEqual("r1 open_scene", Ran);
+            Assert.AreEqual(1, it.Project.Calls.Count);
+            Assert.AreEqual("", it.Runner.Last);
+        }
+
+        [Test]
         public void A_failure_is_repeated_too()
         {
             it.Deduplicate("open_scene").Project.IsPlaying = true;
