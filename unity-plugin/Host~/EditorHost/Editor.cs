@@ -45,9 +45,7 @@ namespace UnityMcp.Host
         /// <summary>The plugin has asked for a compile. It starts after the tick, as in Unity.</summary>
         bool isCompileWanted;
         long playReload;
-        bool hasReloaded;
-        /// <summary>The plugin has woken the main thread since its last tick.</summary>
-        bool isWoken;
+        bool isTickDue;
         /// <summary>Until when the main thread is stuck; 0 if it runs.</summary>
         long stuckUntil;
         int editors;
@@ -78,11 +76,6 @@ namespace UnityMcp.Host
             }
         }
 
-        bool TicksOnlyWoken
-        {
-            get { return Options.IsOnlyWoken && hasReloaded; }
-        }
-
         bool IsStuck
         {
             get { return stuckUntil != 0; }
@@ -97,7 +90,7 @@ namespace UnityMcp.Host
                 Word word;
                 while (exitCode == null && words.TryDequeue(out word)) Obey(word);
                 Expire();
-                if (domain.Inside != null && !IsStuck && (isWoken || !TicksOnlyWoken)) Tick();
+                if (domain.Inside != null && !IsStuck && isTickDue) Tick();
                 if (exitCode == null) Rest();
             }
             if (domain.Inside != null) domain.Inside.Quit();
@@ -119,9 +112,7 @@ namespace UnityMcp.Host
 
         void Rest()
         {
-            isWoken = false;
-            if (domain.Inside != null && !IsStuck && TicksOnlyWoken) isWoken = domain.Inside.Sleep(TimeToNext());
-            else if (domain.Inside != null && !IsStuck) domain.Inside.Idle(TimeToNext());
+            if (domain.Inside != null && !IsStuck) isTickDue = domain.Inside.Idle(TimeToNext());
             else wake.WaitOne(TimeToNext());
         }
 
@@ -287,7 +278,6 @@ namespace UnityMcp.Host
             Tell("reloading the domain for " + Word.Show(time));
             activity = Activity.Reloading;
             activityUntil = Now + time;
-            hasReloaded = true;
             domain.Inside.BeforeReload();
             domain.Unload();
             Books.Reloaded();
@@ -296,7 +286,7 @@ namespace UnityMcp.Host
         void LoadDomain()
         {
             activity = Activity.Ready;
-            domain.Load(bridge);
+            isTickDue = domain.Load(bridge);
         }
 
         void StartEditor()
@@ -308,7 +298,6 @@ namespace UnityMcp.Host
             Tests.Ended += Tell;
             Scripts = new Scripts(Project);
             isCompileWanted = false;
-            hasReloaded = false;
             isKilled = false;
             interrupt.Reset();
             LoadDomain();

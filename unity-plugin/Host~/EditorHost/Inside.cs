@@ -43,6 +43,8 @@ namespace UnityMcp.Host
         }
 
         public ITestEvents Events { private get; set; }
+        /// <summary>The main thread does not tick by itself.</summary>
+        public bool TicksOnlyWoken { get; private set; }
 
         public override object InitializeLifetimeService()
         {
@@ -53,6 +55,8 @@ namespace UnityMcp.Host
         {
             bridge = outside;
             canWake = outside.CanWake;
+            outside.Loads++;
+            TicksOnlyWoken = outside.TicksOnlyWoken;
             display = new DisplayQueue(outside);
             connector = new HostConnector(new WebSocketConnector(), outside, display);
             var random = new Random(outside.Seed);
@@ -110,18 +114,14 @@ namespace UnityMcp.Host
 
         /// <summary>
         /// The main thread has nothing to do for so many milliseconds. Requests of the server run meanwhile, without a call
-        /// between the domains.
+        /// between the domains. True if the next tick of the Editor is due afterwards.
         /// </summary>
-        public void Idle(int time)
+        public bool Idle(int time)
         {
             var end = Editor.Now + time;
+            if (TicksOnlyWoken) return WaitForWork(end);
             while (WaitForWork(end)) plugin.Tick();
-        }
-
-        /// <summary>The same without a tick. True if the plugin has woken the main thread.</summary>
-        public bool Sleep(int time)
-        {
-            return WaitForWork(Editor.Now + time);
+            return true;
         }
 
         /// <summary>False if the time is over, or if the Editor has something to do itself.</summary>
