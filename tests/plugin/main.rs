@@ -12,6 +12,7 @@
 )]
 
 mod books;
+mod cancels;
 mod catalogue;
 mod console;
 mod demo;
@@ -64,6 +65,10 @@ const SCENARIOS: &[(&str, Scenario)] = named![Scenario;
     jobs::a_running_job_is_cancelled_and_the_next_run_works,
     jobs::a_job_that_has_ended_cannot_be_cancelled,
     jobs::tests_are_chosen_by_mode_and_filter,
+    cancels::a_running_call_that_is_cancelled_keeps_the_lane,
+    cancels::a_waiting_call_that_is_cancelled_never_reaches_unity,
+    cancels::a_call_that_is_cancelled_while_unity_is_away_never_reaches_it,
+    cancels::the_job_of_a_caller_who_leaves_is_cancelled_in_unity,
     catalogue::each_tool_of_catalogue_1_1_answers,
     catalogue::a_compile_over_a_reload_and_one_that_fails_are_told,
     catalogue::a_repeated_id_runs_once_over_a_reload_and_a_killed_server,
@@ -72,6 +77,7 @@ const SCENARIOS: &[(&str, Scenario)] = named![Scenario;
 /// What only the real plugin does.
 const OF_THE_PLUGIN: &[(&str, fn())] = named![fn();
     reload::a_request_that_has_not_started_is_answered_after_the_reload,
+    reload::an_editor_without_focus_gets_through_compiles_and_reloads,
     reload::a_play_mode_run_survives_its_own_domain_reload,
     demo::the_demo_runs_with_the_plugin_and_shows_its_books,
     catalogue::an_agent_edits_compiles_reads_errors_fixes_and_tests,

@@ -29,6 +29,29 @@ pub(crate) fn a_request_that_has_not_started_is_answered_after_the_reload() {
     assert_eq!((books.of_agent("kept"), books.reloads), (vec!["kept"], 1));
 }
 
+/// Nobody gives Unity the focus, so the plugin must wake it until it is ready.
+pub(crate) fn an_editor_without_focus_gets_through_compiles_and_reloads() {
+    let slow = ["--unfocused", "--compile-time", "200ms", "--reload", "200ms"];
+    let asleep = [&slow[..], &["--only-woken"]].concat();
+    for flags in [&slow[..], &asleep] {
+        let server = ["--catalog", "1.1", "--job-poll-interval-ms", "50"];
+        let (_server, agent, mut editor) = Program::EditorHost.connected(&server, flags);
+        for _ in 0..2 {
+            editor.type_line("compile 200ms");
+            editor.wait_for(|passing| passing["to_server"]["state"] == "reloading");
+            assert_eq!(agent.run("read_console", &json!({})).unwrap()["count"], 5);
+        }
+        editor.type_line("edit");
+        editor.obeys();
+        let compile = json!({ "wait_ms": 20_000 });
+        let job = agent.run("script_recompile_trigger", &compile).unwrap();
+        assert_eq!(job["result"]["reloaded"], true, "{job}");
+        let tests = json!({ "filter": "Enemy", "wait_ms": 20_000 });
+        assert_eq!(agent.run("run_tests", &tests).unwrap()["state"], "succeeded");
+        assert_eq!(Books::of(&mut editor).reloads, 3);
+    }
+}
+
 pub(crate) fn a_play_mode_run_survives_its_own_domain_reload() {
     let flags = ["--play-reload", "200ms"];
     let (_server, agent, mut editor) =

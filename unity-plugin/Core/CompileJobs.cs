@@ -73,14 +73,16 @@ namespace UnityMcp
         void Conclude(Job job)
         {
             var hasCompiled = log.Last != null && log.Last.EndedAt >= job.Plan.Integer("asked_at", 0);
-            if (!hasCompiled && compiler.HasFailed && job.Plan["forced"] == null)
+            if (!hasCompiled && (compiler.HasFailed || log.IsAbandoned) && job.Plan["forced"] == null)
             {
-                // Nothing has changed, but the scripts do not compile: the errors must be found again.
+                // Nothing has changed, but the scripts do not compile, or nobody knows whether they do: a compile must tell it.
                 job.Plan.With("forced", true);
                 quietUpdates = 0;
                 book.Changed();
                 compiler.Compile();
             }
+            else if (!hasCompiled && log.IsAbandoned)
+                End(job, "failed", null, "Unity started to compile and did not report the end. Ask the user to look at the Console.");
             else if (!hasCompiled && compiler.HasFailed && log.Last == null)
                 End(job, "failed", null, "The scripts do not compile, but Unity did not say why. Read the errors with read_console.");
             else if (compiler.HasFailed || (hasCompiled && log.Last.Errors > 0)) End(job, "failed", Result(job, "failed", hasCompiled), null);

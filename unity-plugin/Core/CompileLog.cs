@@ -23,6 +23,8 @@ namespace UnityMcp
         long warnings;
 
         public bool IsRunning { get; private set; }
+        /// <summary>Nobody knows how the last compile that started has ended.</summary>
+        public bool IsAbandoned { get; private set; }
         /// <summary>Null if nothing was compiled since the Editor started.</summary>
         public LastCompile Last { get; private set; }
         /// <summary>The first errors of the last compile.</summary>
@@ -51,6 +53,7 @@ namespace UnityMcp
         public void Started()
         {
             IsRunning = true;
+            IsAbandoned = false;
             errors = Json.Array();
             errorCount = 0;
             warnings = 0;
@@ -72,6 +75,12 @@ namespace UnityMcp
             LastErrors = errors;
             Last = new LastCompile { Errors = errorCount, Warnings = warnings, EndedAt = clock.Now };
             Revision++;
+        }
+
+        public void Abandoned()
+        {
+            IsRunning = false;
+            IsAbandoned = true;
         }
 
         static Json Describe(string assembly, ScriptMessage message)

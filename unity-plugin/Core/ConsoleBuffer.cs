@@ -26,16 +26,17 @@ namespace UnityMcp
         }
 
         readonly object gate = new object();
-        readonly string name;
+        string name;
         readonly List<Row> rows = new List<Row>();
         long made;
         long chars;
 
-        /// <param name="name">Different for every start of an Editor, so that old cursors do not fit.</param>
-        public ConsoleBuffer(string name, Json saved)
+        /// <param name="newName">For a buffer that begins here. It was never used before, so that old cursors do not fit.</param>
+        /// <param name="saved">What Save returned before the domain reload, or an empty object.</param>
+        public ConsoleBuffer(string newName, Json saved)
         {
-            this.name = name;
-            if (saved != null) Restore(saved);
+            name = newName;
+            if (saved != null && saved.Text("name") != null) Restore(saved);
         }
 
         public void Add(ConsoleEntry entry)
@@ -179,12 +180,13 @@ namespace UnityMcp
                 foreach (var row in rows)
                     saved.Add(Json.Object().With("n", row.First).With("c", row.Count).With("t", row.Entry.Type)
                         .With("m", row.Entry.Message).With("s", row.Entry.StackTrace).With("a", row.Assembly));
-                return Json.Object().With("made", made).With("rows", saved);
+                return Json.Object().With("name", name).With("made", made).With("rows", saved);
             }
         }
 
         void Restore(Json saved)
         {
+            name = saved.Text("name");
             made = saved.Integer("made", 0);
             foreach (var row in saved["rows"].Items)
             {

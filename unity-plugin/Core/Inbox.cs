@@ -87,7 +87,11 @@ namespace UnityMcp
         public void Restore(Json savedBegun, Json savedWaiting)
         {
             if (savedBegun != null)
-                foreach (var id in savedBegun.Items) Remember(id.AsString);
+                foreach (var id in savedBegun.Items)
+                {
+                    if (id.AsString == null) throw new JsonException("a request that has begun has no id");
+                    Remember(id.AsString);
+                }
             if (savedWaiting == null) return;
             foreach (var saved in savedWaiting.Items)
             {

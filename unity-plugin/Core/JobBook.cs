@@ -9,6 +9,8 @@ namespace UnityMcp
         public string Id;
         /// <summary>The submit_job that started it.</summary>
         public string RequestId;
+        /// <summary>Later requests that were answered with this job, the oldest first.</summary>
+        public List<string> RepeatedBy = new List<string>();
         public string ToolName;
         /// <summary>queued, running, succeeded, failed or cancelled.</summary>
         public string State = "queued";
@@ -72,15 +74,30 @@ namespace UnityMcp
             return jobId == null ? null : jobs.Find(job => job.Id == jobId);
         }
 
+        /// <summary>The job that was the answer to this request, even if the request only repeated an earlier one.</summary>
         public Job SubmittedBy(string requestId)
         {
-            return requestId == null ? null : jobs.Find(job => job.RequestId == requestId);
+            return requestId == null ? null : jobs.Find(job => job.RequestId == requestId || job.RepeatedBy.Contains(requestId));
         }
 
-        /// <summary>The oldest active job of a tool: the one that runs, or the one to start next.</summary>
+        /// <summary>A request was answered with a job that exists. A server that loses this answer cancels the job by the request.</summary>
+        public void Repeat(string jobId, string requestId)
+        {
+            var job = Find(jobId);
+            if (job == null || job.RequestId == requestId || job.RepeatedBy.Contains(requestId)) return;
+            job.RepeatedBy.Add(requestId);
+            if (job.RepeatedBy.Count > Limits.RepeatsMax) job.RepeatedBy.RemoveAt(0);
+            Changed();
+        }
+
+        /// <summary>
+        /// The oldest active job, if it is of this tool: the one that runs, or the one to start next. Jobs of all tools run one at a
+        /// time, because a compile ends with a reload, and tests need scripts that stay the same.
+        /// </summary>
         public Job FirstActive(string toolName)
         {
-            return jobs.Find(job => job.IsActive && job.ToolName == toolName);
+            var first = jobs.Find(job => job.IsActive);
+            return first != null && first.ToolName == toolName ? first : null;
         }
 
         public Json Status(string requestId, string jobId, int maxMessageBytes)
@@ -148,7 +165,8 @@ namespace UnityMcp
         {
             var saved = Json.Array();
             foreach (var job in jobs)
-                saved.Add(Json.Object().With("id", job.Id).With("request", job.RequestId).With("tool", job.ToolName)
+                saved.Add(Json.Object().With("id", job.Id).With("request", job.RequestId)
+                    .With("repeated_by", Json.Array(job.RepeatedBy.ConvertAll(id => Json.Of(id)))).With("tool", job.ToolName)
                     .With("state", job.State).With("done", job.Done).With("total", job.Total).With("current", job.Current)
                     .With("result", job.Result).With("error", job.Error).With("plan", job.Plan));
             return saved;
@@ -162,6 +180,7 @@ namespace UnityMcp
                 {
                     Id = job.Text("id"),
                     RequestId = job.Text("request"),
+                    RepeatedBy = Texts(job["repeated_by"]),
                     ToolName = job.Text("tool"),
                     State = job.Text("state"),
                     Done = job.Integer("done", 0),
@@ -171,6 +190,13 @@ namespace UnityMcp
                     Error = job.Text("error"),
                     Plan = job["plan"]
                 });
+        }
+
+        static List<string> Texts(Json saved)
+        {
+            var texts = new List<string>();
+            foreach (var text in saved.Items) texts.Add(text.AsString);
+            return texts;
         }
     }
 }

@@ -37,6 +37,8 @@ namespace UnityMcp
         public const int CloseWait = 300;
         /// <summary>Interval at which an Editor with open work is woken.</summary>
         public const int WakeInterval = 50;
+        /// <summary>How long an Editor is woken only because it is not ready. A state that lasts longer does not end with a tick.</summary>
+        public const int WakeToReadyMax = 10 * 60 * 1000;
 
         // Requests
         /// <summary>Request ids that are remembered, so that none of them runs twice.</summary>
@@ -64,11 +66,15 @@ namespace UnityMcp
         /// of the server its end must still be known.
         /// </summary>
         public const int EndedJobsMax = 256;
+        /// <summary>Requests that are remembered of a job, besides the one that started it.</summary>
+        public const int RepeatsMax = 64;
         /// <summary>Failed tests that are stored of one run. Agents see at most 50.</summary>
         public const int FailedTestsMax = 50;
         public const int FailureCharsMax = 4000;
         /// <summary>Updates after a run before the next one, in a version of Unity that does not tell whether a run is active.</summary>
         public const int UpdatesBetweenRuns = 10;
+        /// <summary>How long Unity may take to name its tests.</summary>
+        public const int ListWait = 30000;
         /// <summary>How long a run may be inactive without an end before the job counts as failed.</summary>
         public const int SilentRunMax = 5000;
         /// <summary>How long a cancelled run may take to end before the job counts as cancelled.</summary>

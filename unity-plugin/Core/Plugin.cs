@@ -47,10 +47,10 @@ namespace UnityMcp
         readonly PluginParts parts;
         readonly Driver driver;
         readonly ConsoleBuffer console;
-        readonly JobBook jobs = new JobBook();
-        readonly CompileLog compiles;
-        readonly CompileJobs compileJobs;
-        readonly TestRuns testRuns;
+        JobBook jobs;
+        CompileLog compiles;
+        CompileJobs compileJobs;
+        TestRuns testRuns;
         readonly List<Tool> tools = new List<Tool>();
         readonly RequestBook book;
         readonly RequestRunner requests;
@@ -64,20 +64,18 @@ namespace UnityMcp
         public Plugin(PluginParts parts)
         {
             this.parts = parts;
-            var saved = Load(StateKey) ?? Json.Object();
+            var isDamaged = false;
+            var saved = Load(StateKey, ref isDamaged);
             // An update of the package may have changed the form of what is stored.
             var isReadable = saved.Text("version") == parts.Version;
-            console = new ConsoleBuffer(CursorName(parts.Facts.InstanceId), isReadable ? Load(ConsoleKey) : null);
-            if (isReadable) jobs.Restore(saved["jobs"]);
-            compiles = new CompileLog(parts.Clock, isReadable ? saved["compiles"] : null);
-            compileJobs = new CompileJobs(jobs, compiles, parts.Compiler, parts.NewId, parts.Clock);
-            if (parts.TestRunner != null) testRuns = new TestRuns(jobs, parts.TestRunner, parts.NewId, parts.Clock);
+            console = MakeConsole(isReadable);
+            var work = isReadable ? saved : Json.Object();
+            Try(() => MakeJobs(work), () => MakeJobs(Json.Object()), ref isDamaged);
             MakeTools();
-            book = new RequestBook(parts.Store, parts.Version, parts.NewId, IsJobActive);
+            book = new RequestBook(parts.Store, parts.NewId, IsJobActive);
             requests = new RequestRunner(tools, jobs, book, parts.Observer, Cancel);
             isFirstStart = !isReadable;
             toldCompile = compiles.Last;
-            toldBook = book.Name;
             var hello = new HelloFields
             {
                 PluginVersion = parts.Version,
@@ -85,16 +83,61 @@ namespace UnityMcp
                 ProjectPath = parts.Facts.ProjectPath,
                 ProjectName = parts.Facts.ProjectName,
                 UnityVersion = parts.Facts.UnityVersion,
-                RequestBook = book.Name,
                 LastCompile = compiles.Last
             };
-            var kept = isReadable ? saved["session"] : Json.Object().With("connect_attempt_seq", saved.Integer("connect_attempt_seq", 0));
-            var session = new Session(hello, ToolNames(), parts.NewId, parts.Chance, kept);
+            var fresh = Json.Object().With("connect_attempt_seq", saved.Integer("connect_attempt_seq", 0));
+            Session session = null;
+            var kept = isReadable && !isDamaged ? saved["session"] : fresh;
+            Try(() => session = MakeSession(hello, kept), () => session = MakeSession(hello, fresh), ref isDamaged);
+            if (isDamaged) book.Rename();
+            hello.RequestBook = book.Name;
+            toldBook = book.Name;
             driver = new Driver(session, parts.Connector, parts.MainThread, parts.Clock, parts.Log, parts.FindServer, parts.ReadToken);
             // What was saved belongs to the session from here on. It must not be found a second time.
             Store(null);
             Attach();
+            // Before the first tick: an Editor without focus ticks only if it is woken for its jobs.
+            driver.Apply(Input.Jobs(jobs.HasActive));
             driver.Apply(Input.Tick);
+        }
+
+        /// <summary>What is stored may be damaged. A plugin that does not start would be worse than one that has forgotten something.</summary>
+        static void Try(Action restore, Action startFresh, ref bool isDamaged)
+        {
+            try
+            {
+                restore();
+            }
+            catch (Exception)
+            {
+                isDamaged = true;
+                startFresh();
+            }
+        }
+
+        void MakeJobs(Json saved)
+        {
+            jobs = new JobBook();
+            jobs.Restore(saved["jobs"]);
+            compiles = new CompileLog(parts.Clock, saved["compiles"]);
+            compileJobs = new CompileJobs(jobs, compiles, parts.Compiler, parts.NewId, parts.Clock);
+            if (parts.TestRunner != null) testRuns = new TestRuns(jobs, parts.TestRunner, parts.NewId, parts.Clock);
+        }
+
+        /// <summary>A buffer that does not go on with the old one gets a new name, so that old cursors do not name new entries.</summary>
+        ConsoleBuffer MakeConsole(bool isReadable)
+        {
+            var isDamaged = false;
+            var saved = isReadable ? Load(ConsoleKey, ref isDamaged) : Json.Object();
+            ConsoleBuffer made = null;
+            var newName = CursorName(parts.NewId());
+            Try(() => made = new ConsoleBuffer(newName, saved), () => made = new ConsoleBuffer(newName, Json.Object()), ref isDamaged);
+            return made;
+        }
+
+        Session MakeSession(HelloFields hello, Json saved)
+        {
+            return new Session(hello, ToolNames(), parts.NewId, parts.Chance, saved);
         }
 
         /// <summary>One row per tool that the server sends to Unity.</summary>
@@ -124,11 +167,11 @@ namespace UnityMcp
             return names;
         }
 
-        /// <summary>The same for one Editor process, and different for every other one.</summary>
-        static string CursorName(string instanceId)
+        /// <summary>Short, because every entry that an agent reads has it.</summary>
+        static string CursorName(string id)
         {
             uint hash = 2166136261;
-            foreach (var character in instanceId) hash = unchecked((hash ^ character) * 16777619);
+            foreach (var character in id) hash = unchecked((hash ^ character) * 16777619);
             return "c" + hash.ToString("x8");
         }
 
@@ -166,7 +209,8 @@ namespace UnityMcp
                 if (request == null) break;
                 driver.Apply(Input.Answered(requests.Answer(request, maxMessageBytes)));
             }
-            if (testRuns != null) testRuns.Tick(state == EditorState.Ready);
+            // Read again: a request or an import may have started a compile since.
+            if (testRuns != null) testRuns.Tick(parts.Facts.State == EditorState.Ready);
             driver.Apply(Input.Jobs(jobs.HasActive));
             var attempt = driver.Look(session => session.ConnectAttemptSeq);
             if (Revision != storedRevision || attempt != storedAttempt) Store(null);
@@ -212,9 +256,10 @@ namespace UnityMcp
         /// </summary>
         public void BeforeReload()
         {
-            Detach();
             TellChanges();
             var session = driver.Stop(Input.Reload);
+            // Not before: other threads log while the close handshake takes its time.
+            Detach();
             Store(session);
             StoreConsole();
         }
@@ -222,8 +267,8 @@ namespace UnityMcp
         /// <summary>Main thread, when the Editor ends or a person switches the plugin off.</summary>
         public void Quit()
         {
-            Detach();
             driver.Stop(Input.Quit);
+            Detach();
             // If it is switched on again, its cursors must not repeat.
             StoreConsole();
         }
@@ -242,6 +287,7 @@ namespace UnityMcp
             parts.Compiler.AssemblyFinished += console.AssemblyFinished;
             parts.Compiler.AssemblyFinished += compiles.AssemblyFinished;
             parts.Compiler.Finished += compiles.Finished;
+            parts.Compiler.Abandoned += compiles.Abandoned;
         }
 
         void Detach()
@@ -253,12 +299,25 @@ namespace UnityMcp
             parts.Compiler.AssemblyFinished -= console.AssemblyFinished;
             parts.Compiler.AssemblyFinished -= compiles.AssemblyFinished;
             parts.Compiler.Finished -= compiles.Finished;
+            parts.Compiler.Abandoned -= compiles.Abandoned;
         }
 
-        Json Load(string key)
+        /// <summary>Empty if nothing is stored, or nothing that can be read.</summary>
+        Json Load(string key, ref bool isDamaged)
         {
             var text = parts.Store.Get(key);
-            return string.IsNullOrEmpty(text) ? null : JsonReader.Parse(text);
+            if (string.IsNullOrEmpty(text)) return Json.Object();
+            try
+            {
+                var saved = JsonReader.Parse(text);
+                if (saved.Kind == JsonKind.Object) return saved;
+            }
+            catch (JsonException)
+            {
+                // The same as any other value that is no object.
+            }
+            isDamaged = true;
+            return Json.Object();
         }
 
         /// <param name="session">What the session keeps over a reload. Null while it runs: then only its count of attempts matters.</param>

@@ -61,6 +61,8 @@ namespace UnityMcp
         event Action<string, IList<ScriptMessage>> AssemblyFinished;
         /// <summary>All assemblies are compiled. A domain reload may follow.</summary>
         event Action Finished;
+        /// <summary>A compile that has started is over, and Unity has not reported how it ended.</summary>
+        event Action Abandoned;
         /// <summary>Why nothing can be compiled now, for a person; null if it can.</summary>
         string Obstacle { get; }
         /// <summary>Whether the scripts did not compile the last time.</summary>
@@ -102,6 +104,8 @@ namespace UnityMcp
         void Start(string mode, IList<string> names);
         /// <summary>False if this Unity cannot cancel the run.</summary>
         bool Cancel();
+        /// <summary>The run that was started is over, even if Unity has not reported its end. What comes now belongs to others.</summary>
+        void Forget();
     }
 
     /// <summary>What the test runner reports. Runs that others started are not reported.</summary>

@@ -10,11 +10,14 @@ namespace UnityMcp
     public sealed class RequestBook
     {
         const string Key = "UnityMcp.Book";
+        /// <summary>The form of a stored run, its fingerprint included. Another form needs another number.</summary>
+        const long Format = 1;
 
         /// <summary>A run that has begun.</summary>
         public sealed class Run
         {
             internal string Id;
+            /// <summary>Null if the run is stored in another format: then only its id is known.</summary>
             internal string Tool;
             /// <summary>Tells other arguments from the same ones.</summary>
             internal string Params;
@@ -31,7 +34,6 @@ namespace UnityMcp
         }
 
         readonly IStateStore store;
-        readonly string version;
         readonly Func<string> newId;
         readonly Func<string, bool> isJobActive;
         /// <summary>In the order in which they were last asked for.</summary>
@@ -40,11 +42,9 @@ namespace UnityMcp
         /// <summary>The same as long as no run is forgotten whose end the server may not know.</summary>
         public string Name { get; private set; }
 
-        /// <param name="version">A book of another version of the plugin is not read.</param>
-        public RequestBook(IStateStore store, string version, Func<string> newId, Func<string, bool> isJobActive)
+        public RequestBook(IStateStore store, Func<string> newId, Func<string, bool> isJobActive)
         {
             this.store = store;
-            this.version = version;
             this.newId = newId;
             this.isJobActive = isJobActive;
             Restore();
@@ -57,7 +57,8 @@ namespace UnityMcp
             if (run == null) return null;
             runs.Remove(run);
             runs.Add(run);
-            if (run.Tool != request.ToolName || run.Params != Fingerprint(request.Params))
+            var isOther = run.Tool != request.ToolName || run.Params != Fingerprint(request.Params);
+            if (run.Tool != null && isOther)
                 return Wire.Error(request.RequestId, Wire.InvalidRequest, "The client_request_id was used before for another call, so nothing ran. Use a new one.");
             if (run.Answer == null)
                 return Wire.Error(request.RequestId, Wire.InvalidResponse,
@@ -98,6 +99,13 @@ namespace UnityMcp
             runs.Remove(oldest);
         }
 
+        /// <summary>Something else that was stored is lost. The server must not rely on this book to know all that it once knew.</summary>
+        public void Rename()
+        {
+            Name = newId();
+            Store();
+        }
+
         static string Fingerprint(Json parameters)
         {
             var hash = 14695981039346656037UL;
@@ -108,42 +116,62 @@ namespace UnityMcp
         void Store()
         {
             var texts = runs.ConvertAll(run => run.Text).ToArray();
-            store.Set(Key, "{\"version\":" + Json.Of(version) + ",\"name\":" + Json.Of(Name) + ",\"runs\":[" + string.Join(",", texts) + "]}");
+            store.Set(Key, "{\"format\":" + Json.Of(Format) + ",\"name\":" + Json.Of(Name) + ",\"runs\":[" + string.Join(",", texts) + "]}");
         }
 
+        /// <summary>
+        /// The book outlives an update of the package: the Editor, and with it what ran, is still the same.
+        /// </summary>
         void Restore()
         {
             var saved = Read();
-            if (saved == null)
-            {
-                // The old book may have known more. A new name says that it is gone.
-                Name = newId();
-                Store();
-                return;
-            }
             Name = saved.Text("name");
-            foreach (var row in saved["runs"].Items)
+            // The old book may have known more. A new name says that it is gone.
+            if (!RestoreRuns(saved) || Name == null) Name = newId();
+            Store();
+        }
+
+        /// <summary>False if a run may be missing. A run in another format has begun, and nobody knows how it ended.</summary>
+        bool RestoreRuns(Json saved)
+        {
+            var rows = saved["runs"];
+            if (rows == null || rows.Kind != JsonKind.Array) return false;
+            var isKnown = saved.Integer("format", 0) == Format;
+            var isComplete = true;
+            foreach (var row in rows.Items)
             {
-                var run = new Run { Id = row.Text("id"), Tool = row.Text("tool"), Params = row.Text("params"), Answer = row["answer"] };
+                var id = row.Text("id");
+                if (id == null)
+                {
+                    isComplete = false;
+                    continue;
+                }
+                var run = new Run { Id = id };
+                var answer = row["answer"];
+                if (isKnown)
+                {
+                    run.Tool = row.Text("tool");
+                    run.Params = row.Text("params");
+                    run.Answer = answer != null && answer.Kind == JsonKind.Object ? answer : null;
+                }
                 run.Write();
                 runs.Add(run);
             }
+            return isComplete;
         }
 
-        /// <summary>Null if there is no book, or one that cannot be read.</summary>
+        /// <summary>Empty if there is no book, or one that cannot be read.</summary>
         Json Read()
         {
             var text = store.Get(Key);
-            if (string.IsNullOrEmpty(text)) return null;
+            if (string.IsNullOrEmpty(text)) return Json.Object();
             try
             {
-                var saved = JsonReader.Parse(text);
-                var isWhole = saved.Text("version") == version && saved.Text("name") != null && saved["runs"] != null;
-                return isWhole ? saved : null;
+                return JsonReader.Parse(text);
             }
             catch (JsonException)
             {
-                return null;
+                return Json.Object();
             }
         }
     }

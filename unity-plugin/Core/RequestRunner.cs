@@ -53,7 +53,11 @@ namespace UnityMcp
         {
             var tool = FindTool(request);
             var known = request.IsDeduplicated ? book.AnswerTo(request) : null;
-            if (known != null) return known;
+            if (known != null)
+            {
+                jobs.Repeat(known.Text("job_id"), request.RequestId);
+                return known;
+            }
             var run = tool.Prepare(new ToolCall
             {
                 RequestId = request.RequestId,

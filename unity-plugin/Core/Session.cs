@@ -22,6 +22,13 @@ namespace UnityMcp
         /// <summary>While Greeting: when the server's hello is too late.</summary>
         long greetBy;
         long wakeAt;
+        /// <summary>When editorState began; null before the first input.</summary>
+        long? stateSince;
+        /// <summary>
+        /// Whether the Editor is woken because it is not ready: only a tick tells that it is, an Editor without focus may not tick by
+        /// itself, and until then calls wait in the server.
+        /// </summary>
+        bool isWokenToReady = true;
         long seq;
         int attempt;
         bool isWithToken;
@@ -103,7 +110,7 @@ namespace UnityMcp
 
         bool HasOpenWork
         {
-            get { return inbox.IsBusy || areJobsActive; }
+            get { return inbox.IsBusy || areJobsActive || isWokenToReady; }
         }
 
         bool IsConnected
@@ -172,6 +179,8 @@ namespace UnityMcp
         {
             if (Link == LinkState.Away && dialAt <= now) Dial(false);
             if (Link == LinkState.Greeting && greetBy <= now) GiveUpGreeting(now);
+            stateSince = stateSince ?? now;
+            isWokenToReady = editorState != EditorState.Ready && now - stateSince < Limits.WakeToReadyMax;
             if (HasOpenWork && wakeAt <= now && Link != LinkState.Ended) Wake(now);
         }
 
@@ -288,21 +297,22 @@ namespace UnityMcp
         void OnClosed(long now, Input input)
         {
             if (input.Unsent != null) unsent.InsertRange(0, input.Unsent);
-            if (Link == LinkState.Leaving)
+            var isLeaving = Link == LinkState.Leaving;
+            if (!isLeaving && !IsConnected) return;
+            // The server gives up a request that has blocked Unity for too long. What has not started is forgotten.
+            if (input.Code == 4408 && inbox.DropUnstarted()) hello.PluginSessionId = newId();
+            if (input.Code == 1000 && input.Text == Wire.Replaced)
+            {
+                OnReplaced();
+                Tell(LastError);
+            }
+            if (isLeaving)
             {
                 isCloseComplete = input.Code != 0;
                 Link = LinkState.Ended;
                 return;
             }
-            if (!IsConnected) return;
-            if (input.Code == 1000 && input.Text == Wire.Replaced)
-            {
-                OnReplaced();
-                Tell(LastError);
-                return;
-            }
-            // The server gives up a request that has blocked Unity for too long. What has not started is forgotten.
-            if (input.Code == 4408 && inbox.DropUnstarted()) hello.PluginSessionId = newId();
+            if (isReplaced) return;
             if (isReconnecting) Dial(false);
             else GoAway(now, "The connection is lost" + (input.Text.Length > 0 ? ": " + input.Text : "."), 0);
         }
@@ -310,7 +320,10 @@ namespace UnityMcp
         void OnState(long now, EditorState state)
         {
             if (state == editorState) return;
+            if (!HasOpenWork) wakeAt = now + Limits.WakeInterval;
             editorState = state;
+            stateSince = now;
+            isWokenToReady = state != EditorState.Ready;
             SendStatus(now);
         }
 

@@ -21,8 +21,10 @@ namespace UnityMcp
         TestPlan plan;
         /// <summary>Unity was asked for the names of its tests.</summary>
         bool isListing;
-        /// <summary>When the run was last known to be alive.</summary>
+        /// <summary>When the run was last known to be alive, or when Unity was asked for the names of its tests.</summary>
         long aliveAt;
+        /// <summary>Updates of a ready Editor since Unity was asked for the names. While the main thread is busy there are none.</summary>
+        int updatesSinceList;
         /// <summary>Updates of a ready Editor since a run has ended, or since the start.</summary>
         int updatesSinceRun;
 
@@ -36,6 +38,7 @@ namespace UnityMcp
             // After a domain reload: the test framework resumes a run by itself.
             var job = book.FirstActive(ToolName);
             if (job != null && job.State == "running") Take(job);
+            else runner.Forget();
         }
 
         void Take(Job job)
@@ -67,11 +70,13 @@ namespace UnityMcp
             {
                 if (current == null) TryBegin();
                 else if (plan.IsStarted) Watch();
-                else if (!isListing) GoOn();
+                else if (isListing) WatchList();
+                else GoOn();
             }
-            catch (Exception failure) when (current != null)
+            catch (Exception failure)
             {
                 // Whatever Unity throws ends the job. The next one may work.
+                if (current == null) Take(book.FirstActive(ToolName));
                 Fail(failure.Message);
             }
         }
@@ -115,7 +120,16 @@ namespace UnityMcp
         void ListNext()
         {
             isListing = true;
+            aliveAt = clock.Now;
+            updatesSinceList = 0;
             runner.List(current.Id, plan.ToList[0]);
+        }
+
+        void WatchList()
+        {
+            updatesSinceList++;
+            if (clock.Now - aliveAt <= Limits.ListWait || updatesSinceList <= Limits.UpdatesBetweenRuns) return;
+            End("failed", null, "Unity did not name its tests within " + Limits.ListWait / 1000 + " seconds, so no test ran. Ask the user to look at the Test Runner window.");
         }
 
         public void Listed(string jobId, string mode, IList<string> names)
@@ -249,6 +263,7 @@ namespace UnityMcp
             current.End(state, result, error);
             current = null;
             updatesSinceRun = 0;
+            runner.Forget();
             book.Changed();
         }
 

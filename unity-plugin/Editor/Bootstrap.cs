@@ -92,6 +92,7 @@ namespace UnityMcp.Editor
         static void Tick()
         {
             console.Tick();
+            compilation.Tick();
             Plugin.Tick();
         }
 

@@ -9,11 +9,16 @@ namespace UnityMcp.Editor
     /// <summary>Starts compiles, and hears what the compiler says. Its messages do not arrive through the log.</summary>
     sealed class Compilation : ICompiler, IDisposable
     {
+        /// <summary>Updates in a row outside of Play Mode after which a compile that Unity does not know any more counts as over.</summary>
+        const int UpdatesToAbandon = 10;
+
         bool isRunning;
+        int updatesWithoutCompile;
 
         public event Action Started;
         public event Action<string, IList<ScriptMessage>> AssemblyFinished;
         public event Action Finished;
+        public event Action Abandoned;
 
         public Compilation()
         {
@@ -27,6 +32,21 @@ namespace UnityMcp.Editor
             CompilationPipeline.compilationStarted -= OnStarted;
             CompilationPipeline.compilationFinished -= OnFinished;
             CompilationPipeline.assemblyCompilationFinished -= OnAssemblyFinished;
+        }
+
+        /// <summary>
+        /// compilationFinished may be missing. Then isCompiling decides: otherwise the Editor would never be ready again. In Play Mode
+        /// isCompiling says nothing.
+        /// </summary>
+        public void Tick()
+        {
+            var isOver = isRunning && !EditorApplication.isPlaying && !EditorApplication.isCompiling;
+            updatesWithoutCompile = isOver ? updatesWithoutCompile + 1 : 0;
+            if (updatesWithoutCompile <= UpdatesToAbandon) return;
+            isRunning = false;
+            updatesWithoutCompile = 0;
+            var abandoned = Abandoned;
+            if (abandoned != null) abandoned();
         }
 
         /// <summary>

@@ -33,7 +33,9 @@ namespace UnityMcp.Editor
 
         void OnLog(string message, string stackTrace, LogType type)
         {
-            if (Added != null) Added(new ConsoleEntry { Type = TypeOf(type), Message = message, StackTrace = stackTrace });
+            // Another thread may take away the last listener between the check and the call.
+            var added = Added;
+            if (added != null) added(new ConsoleEntry { Type = TypeOf(type), Message = message, StackTrace = stackTrace });
         }
 
         static string TypeOf(LogType type)

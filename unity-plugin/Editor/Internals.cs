@@ -20,15 +20,24 @@ namespace UnityMcp.Editor
         /// <summary>A static method as a delegate; null if this version of Unity does not have it.</summary>
         public static T Method<T>(Type type, string name, string consequence) where T : class
         {
+            return Method<T>(type, new[] { name }, consequence);
+        }
+
+        /// <param name="names">The names that the method has in different versions. The first one that fits is taken.</param>
+        public static T Method<T>(Type type, string[] names, string consequence) where T : class
+        {
             // GetMethod would throw as soon as Unity adds an overload, and then the plugin would not start.
-            var overloads = type == null ? new MethodInfo[0] : type.GetMethods(AnyStatic);
-            foreach (var method in overloads)
+            var methods = type == null ? new MethodInfo[0] : type.GetMethods(AnyStatic);
+            foreach (var name in names)
             {
-                if (method.Name != name || method.ContainsGenericParameters) continue;
-                var found = Delegate.CreateDelegate(typeof(T), method, false) as T;
-                if (found != null) return found;
+                foreach (var method in methods)
+                {
+                    if (method.Name != name || method.ContainsGenericParameters) continue;
+                    var found = Delegate.CreateDelegate(typeof(T), method, false) as T;
+                    if (found != null) return found;
+                }
             }
-            Note((type == null ? "?" : type.Name) + "." + name + ": " + consequence);
+            Note((type == null ? "?" : type.Name) + "." + string.Join("/", names) + ": " + consequence);
             return null;
         }
 

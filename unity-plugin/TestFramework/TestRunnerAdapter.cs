@@ -29,7 +29,8 @@ namespace UnityMcp.TestFramework
             api = ScriptableObject.CreateInstance<TestRunnerApi>();
             api.hideFlags = HideFlags.HideAndDontSave;
             api.RegisterCallbacks(this);
-            isRunActive = Internals.Method<Func<bool>>(typeof(TestRunnerApi), "IsRunActive",
+            // Test Framework 2 has IsAnyRunActive. Its IsRunActive needs the name of a run.
+            isRunActive = Internals.Method<Func<bool>>(typeof(TestRunnerApi), new[] { "IsRunActive", "IsAnyRunActive" },
                 "a test run that ends without a report is noticed only at its timeout");
             cancelTestRun = typeof(TestRunnerApi).GetMethod("CancelTestRun", Any, null, new[] { typeof(string) }, null);
             if (cancelTestRun == null) Internals.Note("TestRunnerApi.CancelTestRun: Edit Mode test runs cannot be cancelled");
@@ -120,6 +121,11 @@ namespace UnityMcp.TestFramework
             if (!EditorApplication.isPlaying) return false;
             EditorApplication.ExitPlaymode();
             return true;
+        }
+
+        public void Forget()
+        {
+            OwnRun = "";
         }
 
         void ICallbacks.RunStarted(ITestAdaptor tests)

@@ -28,6 +28,7 @@ namespace UnityMcp.Tests
             compiler.Started += log.Started;
             compiler.AssemblyFinished += log.AssemblyFinished;
             compiler.Finished += log.Finished;
+            compiler.Abandoned += log.Abandoned;
             jobs = new CompileJobs(book, log, compiler, () => "job-" + ++ids, clock);
         }
 
@@ -206,6 +207,23 @@ namespace UnityMcp.Tests
             var job = Ended(id);
             Assert.AreEqual("failed", job.State);
             StringAssert.Contains("do not compile", job.Error);
+        }
+
+        [Test]
+        public void A_compile_that_never_reports_its_end_is_repeated_once_and_never_called_up_to_date()
+        {
+            var id = Submit();
+            jobs.Tick(true);
+            compiler.Abandon();
+            Ticks(Limits.QuietUpdates + 1);
+            Assert.AreEqual("import,compile", string.Join(",", compiler.Calls.ToArray()));
+            compiler.Abandon();
+            Assert.AreEqual("failed", Ended(id).State);
+            StringAssert.Contains("did not report the end", book.Find(id).Error);
+            var next = Submit();
+            jobs.Tick(true);
+            compiler.Run();
+            Assert.AreEqual("compiled", Ended(next).Result.Text("outcome"));
         }
 
         [Test]

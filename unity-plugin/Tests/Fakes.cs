@@ -12,6 +12,7 @@ namespace UnityMcp.Tests
         /// <summary>What Cancel throws, as a method of Unity may that is called by reflection.</summary>
         public Exception Failure;
         public Exception ListFailure;
+        public Exception StartFailure;
         public string ListedJob;
 
         public ITestEvents Events
@@ -19,7 +20,19 @@ namespace UnityMcp.Tests
             set { Listener = value; }
         }
 
-        public bool? IsActive { get; set; }
+        public Exception IsActiveFailure;
+        bool? isActive;
+
+        public bool? IsActive
+        {
+            get
+            {
+                if (IsActiveFailure != null) throw IsActiveFailure;
+                return isActive;
+            }
+            set { isActive = value; }
+        }
+
         public string Obstacle { get; set; }
 
         public void List(string jobId, string mode)
@@ -37,6 +50,8 @@ namespace UnityMcp.Tests
 
         public void Start(string mode, IList<string> names)
         {
+            OwnsRun = true;
+            if (StartFailure != null) throw StartFailure;
             Calls.Add("start " + mode + (names == null ? "" : " " + string.Join(" ", names)));
         }
 
@@ -45,6 +60,14 @@ namespace UnityMcp.Tests
             if (Failure != null) throw Failure;
             Calls.Add("cancel");
             return CanCancel;
+        }
+
+        /// <summary>As the adapter does it: callbacks count only while a run of the plugin is known.</summary>
+        public bool OwnsRun;
+
+        public void Forget()
+        {
+            OwnsRun = false;
         }
 
         public string Last
@@ -62,6 +85,7 @@ namespace UnityMcp.Tests
         public event Action Started;
         public event Action<string, IList<ScriptMessage>> AssemblyFinished;
         public event Action Finished;
+        public event Action Abandoned;
 
         public string Obstacle { get; set; }
         public bool HasFailed { get; set; }
@@ -89,6 +113,13 @@ namespace UnityMcp.Tests
             if (Finished != null) Finished();
         }
 
+        /// <summary>A compile that never reports its end.</summary>
+        public void Abandon()
+        {
+            Start();
+            if (Abandoned != null) Abandoned();
+        }
+
         /// <summary>A whole compile.</summary>
         public void Run(params ScriptMessage[] messages)
         {
@@ -106,7 +137,7 @@ namespace UnityMcp.Tests
 
         public bool IsListenedTo
         {
-            get { return Started != null || AssemblyFinished != null || Finished != null; }
+            get { return Started != null || AssemblyFinished != null || Finished != null || Abandoned != null; }
         }
     }
 

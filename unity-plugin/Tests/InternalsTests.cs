@@ -24,6 +24,15 @@ namespace UnityMcp.Tests
             Assert.AreEqual(6, Internals.Method<Func<int, int>>(typeof(SomeUnity), "Twice", "")(3));
         }
 
+        [Test]
+        public void A_method_is_found_under_the_name_that_it_has_in_this_version()
+        {
+            Assert.AreEqual(1, Internals.Method<Func<int>>(typeof(SomeUnity), new[] { "Never", "Once" }, "x")());
+            Assert.IsNull(Internals.Method<Func<string>>(typeof(SomeUnity), new[] { "Never", "Once" }, "both are missing"));
+            Assert.Contains("SomeUnity.Never/Once: both are missing", (System.Collections.ICollection)Internals.Missing);
+            Assert.IsFalse(Internals.Missing.Contains("SomeUnity.Never/Once: x"));
+        }
+
         [TestCase("Twice")]
         [TestCase("Generic")]
         [TestCase("Never")]

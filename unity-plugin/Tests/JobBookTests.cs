@@ -32,6 +32,19 @@ namespace UnityMcp.Tests
         }
 
         [Test]
+        public void The_newest_requests_that_repeated_a_job_are_remembered()
+        {
+            Add("a", "running");
+            for (var number = 0; number <= Limits.RepeatsMax; number++) book.Repeat("a", "again-" + number);
+            book.Repeat("unknown", "again-u");
+            Assert.IsNull(book.SubmittedBy("again-0"));
+            Assert.AreEqual("a", book.SubmittedBy("again-1").Id);
+            Assert.AreEqual("a", book.SubmittedBy("again-" + Limits.RepeatsMax).Id);
+            Assert.AreEqual("a", book.SubmittedBy("req-a").Id);
+            Assert.IsNull(book.SubmittedBy("again-u"));
+        }
+
+        [Test]
         public void An_unknown_job_is_an_error()
         {
             Assert.AreEqual("ERR_JOB_NOT_FOUND", book.Status("r", "x", 1048576)["error"].Text("code"));

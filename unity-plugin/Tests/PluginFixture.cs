@@ -33,6 +33,8 @@ namespace UnityMcp.Tests
         /// <summary>The end of a socket arrives some time after it was aborted.</summary>
         public bool IsAbortSlow;
         public Exception Failure;
+        public string Version = "0.1.0";
+        public Action OnClose = () => { };
         public Plugin Plugin;
         public int Wakes;
 
@@ -44,7 +46,7 @@ namespace UnityMcp.Tests
             mayConnect = new TaskCompletionSource<bool>();
             Plugin = new Plugin(new PluginParts
             {
-                Version = "0.1.0",
+                Version = Version,
                 Facts = this,
                 Store = this,
                 MainThread = this,
@@ -211,6 +213,7 @@ namespace UnityMcp.Tests
         public Task Close(int code)
         {
             closes.Add(code);
+            OnClose();
             if (AnswersClose) Task.Run(() => Deliver(new Received { CloseCode = code }));
             return Task.FromResult(true);
         }

@@ -1,5 +1,6 @@
 using System;
 using System.Collections.Generic;
+using System.Threading;
 using NUnit.Framework;
 
 namespace UnityMcp.Tests
@@ -172,6 +173,17 @@ namespace UnityMcp.Tests
         }
 
         [Test]
+        public void What_is_logged_during_the_close_handshake_is_kept()
+        {
+            it.Open().OnClose = () => it.Log("error", "late");
+            it.Plugin.BeforeReload();
+            it.Open();
+            var entries = it.Execute("r1", "read_console", "{}")["result"]["entries"].Items;
+            Assert.AreEqual(1, entries.Count);
+            Assert.AreEqual("late", entries[0].Text("message"));
+        }
+
+        [Test]
         public void A_saved_request_is_loaded_only_once()
         {
             it.Open().Receive(PluginFixture.Request("execute", "r1", "read_console", "{}"));
@@ -195,6 +207,52 @@ namespace UnityMcp.Tests
             Assert.AreNotEqual(session, it.Hello.Text("plugin_session_id"), "the requests are forgotten");
             Assert.AreEqual(2, it.Hello.Integer("connect_attempt_seq", 0), "it still grows");
             Assert.AreEqual(0, it.Ran.Count);
+        }
+
+        [Test]
+        public void After_an_update_of_the_package_old_cursors_are_lost()
+        {
+            it.Open().Log("log", "one");
+            var cursor = it.Execute("r1", "read_console", "{}")["result"].Text("cursor");
+            it.Plugin.BeforeReload();
+            it.Version = "0.1.1";
+            it.Open().Log("log", "two");
+            var news = it.Execute("r2", "read_console", "{\"since\":\"" + cursor + "\"}")["result"];
+            Assert.AreEqual("true", news["cursor_lost"].ToString());
+            Assert.AreEqual("two", news["entries"].Items[0].Text("message"));
+        }
+
+        [TestCase("not JSON")]
+        [TestCase("[]")]
+        [TestCase("{\"version\":\"0.1.0\",\"session\":{\"waiting\":[{\"frame\":\"{}\"}]}}")]
+        [TestCase("{\"version\":\"0.1.0\",\"session\":{},\"jobs\":[{\"state\":\"running\",\"tool\":\"run_tests\"}]}")]
+        [TestCase("{\"version\":\"0.1.0\",\"session\":{\"plugin_session_id\":\"kept\",\"begun\":[null]}}")]
+        public void A_state_that_cannot_be_read_is_a_fresh_start_with_a_new_session_and_book(string text)
+        {
+            it.Open();
+            var before = it.Hello;
+            it.Plugin.BeforeReload();
+            it.Stored["UnityMcp.State"] = text;
+            it.Open();
+            Assert.AreNotEqual(before.Text("plugin_session_id"), it.Hello.Text("plugin_session_id"));
+            Assert.AreNotEqual("kept", it.Hello.Text("plugin_session_id"));
+            Assert.AreNotEqual(before.Text("request_book"), it.Hello.Text("request_book"));
+            Assert.AreEqual("ok", it.Execute("r1", "read_console", "{}").Text("status"));
+        }
+
+        [TestCase("not JSON")]
+        [TestCase("{\"name\":\"c\",\"made\":1,\"rows\":[7]}")]
+        public void A_console_that_cannot_be_read_is_empty_and_has_other_cursors(string text)
+        {
+            it.Open().Log("log", "one");
+            var cursor = it.Execute("r1", "read_console", "{}")["result"].Text("cursor");
+            var session = it.Hello.Text("plugin_session_id");
+            it.Plugin.BeforeReload();
+            it.Stored["UnityMcp.Console"] = text;
+            it.Open();
+            Assert.AreEqual(session, it.Hello.Text("plugin_session_id"), "no request is lost");
+            var news = it.Execute("r2", "read_console", "{\"since\":\"" + cursor + "\"}")["result"];
+            Assert.AreEqual("true", news["cursor_lost"].ToString());
         }
 
         [Test]
@@ -228,6 +286,36 @@ namespace UnityMcp.Tests
             it.Now += Limits.WakeInterval;
             it.Plugin.Tick();
             Assert.Greater(it.Wakes, wakes);
+        }
+
+        [Test]
+        public void After_a_reload_an_Editor_that_does_not_tick_is_woken()
+        {
+            it.Open().Plugin.BeforeReload();
+            it.Load();
+            AssertWoken();
+        }
+
+        [Test]
+        public void After_a_reload_an_Editor_that_does_not_tick_is_woken_for_its_job_however_long_it_takes()
+        {
+            it.Open().Ask("submit_job_result", PluginFixture.Request("submit_job", "r1", "run_tests", "{}"));
+            it.Plugin.BeforeReload();
+            it.Load();
+            it.Now += Limits.WakeToReadyMax;
+            Thread.Sleep(4 * Limits.WakeInterval);
+            AssertWoken();
+        }
+
+        /// <summary>Without a tick, again and again. The first wake may come from the main thread, where it has no effect.</summary>
+        void AssertWoken()
+        {
+            for (var time = 0; time < 3; time++)
+            {
+                var wakes = it.Wakes;
+                it.Now += Limits.WakeInterval;
+                Assert.IsTrue(SpinWait.SpinUntil(() => it.Wakes > wakes, 2000));
+            }
         }
 
         [Test]

@@ -124,7 +124,7 @@ namespace UnityMcp.Tests
             var before = new SessionFixture().Open().Closed(1000, "replaced by a newer connection").Do(Input.Reload);
             var after = AfterReload(before).Do(Input.Tick);
             Assert.AreEqual(LinkState.Replaced, after.Session.Link);
-            Assert.AreEqual(0, after.Last.Count);
+            Assert.IsFalse(after.Has(OutputKind.Dial));
             StringAssert.Contains("Reconnect", after.Session.LastError);
             var later = AfterReload(after.Do(Input.Reload)).Do(Input.Tick);
             Assert.AreEqual(LinkState.Replaced, later.Session.Link);
@@ -132,6 +132,27 @@ namespace UnityMcp.Tests
             Assert.IsTrue(later.Has(OutputKind.Dial));
             var connected = AfterReload(later.Do(Input.Connected(later.Attempt)).Welcome().Do(Input.Reload).Closed(1001));
             Assert.AreEqual(LinkState.Open, connected.Open().Session.Link);
+        }
+
+        [Test]
+        public void A_server_that_gives_up_a_request_during_the_handshake_gets_a_new_session_without_it()
+        {
+            var before = new SessionFixture().Open().Execute("r1").Do(Input.Reload).Closed(4408);
+            Assert.AreEqual(LinkState.Ended, before.Session.Link);
+            var after = AfterReload(before).Open();
+            Assert.AreEqual("id-2", after.Hello.Text("plugin_session_id"));
+            Assert.IsNull(after.Hello["running_request_id"]);
+            Assert.IsNull(after.Taken());
+        }
+
+        [Test]
+        public void A_connection_that_is_replaced_during_the_handshake_stays_away_after_the_reload()
+        {
+            var before = new SessionFixture().Open().Do(Input.Reload).Closed(1000, "replaced by a newer connection");
+            Assert.AreEqual(LinkState.Ended, before.Session.Link);
+            var after = AfterReload(before).Do(Input.Tick);
+            Assert.AreEqual(LinkState.Replaced, after.Session.Link);
+            Assert.IsFalse(after.Has(OutputKind.Dial));
         }
 
         [Test]

@@ -44,6 +44,23 @@ namespace UnityMcp.Tests
         }
 
         [Test]
+        public void The_same_id_with_other_arguments_is_rejected_before_anything_runs()
+        {
+            it.Deduplicate("open_scene", "run_tests");
+            Open("r1");
+            foreach (var parameters in new[] { "{\"path\":\"Assets/A.unity\"}", "{}" })
+            {
+                var error = it.Ask("error", PluginFixture.Request("execute", "r2" + parameters.Length, "open_scene", parameters, "c1"));
+                Assert.AreEqual("ERR_INVALID_REQUEST", error["error"].Text("code"));
+            }
+            Assert.AreEqual("ERR_INVALID_REQUEST", it.Ask("error", PluginFixture.Request("submit_job", "r3", "run_tests", "{}", "c1"))["error"].Text("code"));
+            it.Ticks(3);
+            Assert.AreEqual("r1 open_scene", Ran);
+            Assert.AreEqual(1, it.Project.Calls.Count);
+            Assert.AreEqual("", it.Runner.Last);
+        }
+
+        [Test]
         public void A_failure_is_repeated_too()
         {
             it.Deduplicate("open_scene").Project.IsPlaying = true;
@@ -104,6 +121,18 @@ namespace UnityMcp.Tests
         }
 
         [Test]
+        public void A_repeated_job_is_cancelled_by_the_request_that_repeated_it_even_over_a_reload()
+        {
+            it.Deduplicate("run_tests");
+            it.Ask("submit_job_result", PluginFixture.Request("submit_job", "r1", "run_tests", "{}", "c1"));
+            it.Ask("submit_job_result", PluginFixture.Request("submit_job", "r2", "run_tests", "{}", "c1"));
+            it.Plugin.BeforeReload();
+            it.Open();
+            var cancel = it.Ask("cancel_result", "\"type\":\"cancel\",\"request_id\":\"q1\",\"target_request_id\":\"r2\"");
+            Assert.AreEqual("cancelled", cancel.Text("status"));
+        }
+
+        [Test]
         public void A_repeated_job_is_known_long_after_its_end_and_over_a_reload()
         {
             it.Deduplicate("run_tests");
@@ -145,6 +174,20 @@ namespace UnityMcp.Tests
             it.Deduplicate("open_scene");
             Open("r1");
             it.Plugin.BeforeReload();
+            it.Open().Deduplicate("open_scene");
+            Assert.AreEqual(name, it.Hello.Text("request_book"));
+            Assert.AreEqual("ok", Open("r2").Text("status"));
+            Assert.AreEqual("r1 open_scene", Ran);
+        }
+
+        [Test]
+        public void The_book_survives_an_update_of_the_package()
+        {
+            var name = it.Hello.Text("request_book");
+            it.Deduplicate("open_scene");
+            Open("r1");
+            it.Plugin.BeforeReload();
+            it.Version = "0.1.1";
             it.Open().Deduplicate("open_scene");
             Assert.AreEqual(name, it.Hello.Text("request_book"));
             Assert.AreEqual("ok", Open("r2").Text("status"));
@@ -199,6 +242,59 @@ namespace UnityMcp.Tests
             Assert.AreEqual("succeeded", status.Text("state"));
             Assert.AreEqual("{\"outcome\":\"compiled\",\"reloaded\":true,\"errors\":[],\"errors_left_out\":0,\"warnings\":0,\"duration_ms\":1500}",
                 status["result"].ToString());
+        }
+
+        string Submit(string requestId, string tool)
+        {
+            return it.Ask("submit_job_result", PluginFixture.Request("submit_job", requestId, tool, "{\"mode\":\"edit\"}")).Text("job_id");
+        }
+
+        string StateOf(string job)
+        {
+            return it.Ask("job_status", "\"type\":\"get_job_status\",\"request_id\":\"of-" + job + it.Now++ + "\",\"job_id\":\"" + job + "\"").Text("state");
+        }
+
+        [Test]
+        public void A_compile_waits_until_the_test_run_before_it_has_ended()
+        {
+            var tests = Submit("r1", "run_tests");
+            it.Runner.Answer("edit", "A.one");
+            it.Plugin.Tick();
+            var compile = Submit("r2", "script_recompile_trigger");
+            it.Ticks(10);
+            Assert.AreEqual("queued", StateOf(compile));
+            Assert.AreEqual(0, it.Compiler.Calls.Count);
+            it.Runner.Listener.RunFinished(new TestRunResult { Passed = 1 });
+            it.Plugin.Tick();
+            Assert.AreEqual("succeeded", StateOf(tests));
+            Assert.AreEqual("import", it.Compiler.Calls[0]);
+        }
+
+        [Test]
+        public void A_test_run_waits_for_the_compile_before_it_even_over_its_reload()
+        {
+            Submit("r1", "script_recompile_trigger");
+            var tests = Submit("r2", "run_tests");
+            it.Ticks(2);
+            Assert.AreEqual("", it.Runner.Last);
+            it.Compiler.Run();
+            it.Plugin.BeforeReload();
+            it.Open();
+            Assert.AreEqual("queued", StateOf(tests));
+            it.Ticks(Limits.QuietUpdates + 1);
+            Assert.AreEqual("running", StateOf(tests));
+            Assert.AreEqual("list edit", it.Runner.Last);
+        }
+
+        [Test]
+        public void No_test_run_starts_in_the_tick_in_which_a_compile_starts()
+        {
+            it.Project.OnOpen = path => it.State = EditorState.Compiling;
+            it.Receive(PluginFixture.Request("execute", "r1", "open_scene", Scene));
+            it.Receive(PluginFixture.Request("submit_job", "r2", "run_tests", "{}"));
+            it.Plugin.Tick();
+            it.Take("submit_job_result");
+            Assert.AreEqual("", it.Runner.Last);
         }
 
         [Test]

@@ -30,9 +30,9 @@ namespace UnityMcp.Tests
             Load();
         }
 
-        void Load(string version = "1")
+        void Load()
         {
-            book = new RequestBook(this, version, () => "book-" + ++ids, id => id != null && activeJobs.Contains(id));
+            book = new RequestBook(this, () => "book-" + ++ids, id => id != null && activeJobs.Contains(id));
         }
 
         static ServerMessage Request(string requestId, string clientRequestId, string tool = "open_scene", string path = "a")
@@ -96,8 +96,10 @@ namespace UnityMcp.Tests
         [TestCase("not JSON")]
         [TestCase("{}")]
         [TestCase("[]")]
-        [TestCase("{\"version\":\"1\",\"name\":\"book-1\"}")]
-        [TestCase("{\"version\":\"0\",\"name\":\"book-1\",\"runs\":[]}")]
+        [TestCase("{\"format\":1,\"name\":\"book-1\"}")]
+        [TestCase("{\"format\":1,\"name\":\"book-1\",\"runs\":{}}")]
+        [TestCase("{\"format\":1,\"name\":\"book-1\",\"runs\":[{\"id\":1}]}")]
+        [TestCase("{\"format\":1,\"runs\":[]}")]
         public void A_book_that_cannot_be_read_gets_a_new_name(string text)
         {
             stored["UnityMcp.Book"] = text;
@@ -107,13 +109,30 @@ namespace UnityMcp.Tests
             Assert.AreEqual("book-2", book.Name);
         }
 
-        [Test]
-        public void A_book_of_another_version_is_not_read()
+        [TestCase("\"format\":2,")]
+        [TestCase("\"version\":\"0.2.0\",")]
+        public void Of_a_book_in_another_format_the_ids_are_known_and_the_name_stays(string format)
         {
             Run("a");
-            Load("2");
+            stored["UnityMcp.Book"] = stored["UnityMcp.Book"].Replace("\"format\":1,", format);
+            for (var time = 0; time < 2; time++)
+            {
+                Load();
+                Assert.AreEqual("book-1", book.Name);
+                Assert.AreEqual("ERR_INVALID_RESPONSE", Ask("a")["error"].Text("code"), "it began, and nobody knows how it ended");
+                Assert.AreEqual("ERR_INVALID_RESPONSE", book.AnswerTo(Request("r", "a", "run_tests"))["error"].Text("code"));
+                Assert.IsNull(Ask("b"));
+            }
+        }
+
+        [Test]
+        public void A_new_name_keeps_the_runs()
+        {
+            Run("a");
+            book.Rename();
+            Load();
             Assert.AreEqual("book-2", book.Name);
-            Assert.IsNull(Ask("a"));
+            Assert.AreEqual("ok", Ask("a").Text("status"));
         }
 
         [Test]

@@ -53,6 +53,32 @@ namespace UnityMcp.Tests
         }
 
         [Test]
+        public void An_Editor_that_is_not_ready_is_woken_until_it_is()
+        {
+            it = new SessionFixture().Do(Input.Tick);
+            Assert.IsTrue(it.Has(OutputKind.Wake), "only a tick tells the state");
+            it.Do(Input.State(EditorState.Compiling));
+            it.Now = it.Session.NextDeadline.Value;
+            it.Do(Input.Tick);
+            Assert.IsTrue(it.Has(OutputKind.Wake));
+            it.Do(Input.State(EditorState.Ready));
+            Assert.IsNull(it.Session.NextDeadline);
+            it.Do(Input.State(EditorState.Compiling));
+            Assert.AreEqual(Limits.WakeInterval, it.Session.NextDeadline - it.Now);
+        }
+
+        [Test]
+        public void An_Editor_that_never_gets_ready_is_woken_only_for_a_while_and_for_open_work()
+        {
+            it.Do(Input.State(EditorState.Compiling));
+            it.Now += Limits.WakeToReadyMax;
+            it.Do(Input.Tick);
+            Assert.IsNull(it.Session.NextDeadline);
+            it.Execute("r1");
+            Assert.AreEqual(Limits.WakeInterval, it.Session.NextDeadline - it.Now);
+        }
+
+        [Test]
         public void Nothing_runs_while_scripts_compile()
         {
             it.Execute("r1").Do(Input.State(EditorState.Compiling));

@@ -32,11 +32,16 @@ namespace UnityMcp.Tests
             return this;
         }
 
+        /// <summary>A session that dials, of an Editor that is ready.</summary>
+        public SessionFixture Ready()
+        {
+            return Do(Input.Tick).Do(Input.State(EditorState.Ready));
+        }
+
         /// <summary>A session that the server has accepted, of an Editor that is ready.</summary>
         public SessionFixture Open()
         {
-            Do(Input.Tick).Do(Input.State(EditorState.Ready)).Do(Input.Connected(Attempt));
-            return Welcome();
+            return Ready().Do(Input.Connected(Attempt)).Welcome();
         }
 
         public SessionFixture Welcome(long maxMessageBytes = 1048576)

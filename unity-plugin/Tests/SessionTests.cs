@@ -83,7 +83,7 @@ namespace UnityMcp.Tests
         public void The_wait_grows_by_a_factor_up_to_a_limit_and_starts_again_after_a_success()
         {
             var waits = new long[8];
-            it.Do(Input.Tick);
+            it.Ready();
             for (var index = 0; index < waits.Length; index++)
             {
                 it.Do(Input.DialFailed(it.Attempt, DialProblem.NoServer, "no server"));
@@ -106,7 +106,7 @@ namespace UnityMcp.Tests
         [Test]
         public void A_connection_without_a_welcome_does_not_reset_the_wait()
         {
-            it.Do(Input.Tick).Do(Input.DialFailed(it.Attempt, DialProblem.NoServer, "x"));
+            it.Ready().Do(Input.DialFailed(it.Attempt, DialProblem.NoServer, "x"));
             it.Now = it.Session.NextDeadline.Value;
             it.Do(Input.Tick).Do(Input.Connected(it.Attempt)).Closed(0);
             Assert.AreEqual(170, it.Session.NextDeadline - it.Now);
@@ -138,7 +138,7 @@ namespace UnityMcp.Tests
         [Test]
         public void It_waits_ten_seconds_while_another_Editor_is_connected()
         {
-            it.Do(Input.Tick).Do(Input.Connected(it.Attempt));
+            it.Ready().Do(Input.Connected(it.Attempt));
             it.Receive("\"type\":\"error\",\"error\":{\"code\":\"ERR_INVALID_REQUEST\",\"message\":\"another Unity websocket session is already active\"}");
             Assert.IsTrue(it.Has(OutputKind.Close));
             it.Closed(1008);
@@ -149,7 +149,7 @@ namespace UnityMcp.Tests
         [Test]
         public void It_shows_a_project_mismatch_and_tries_again_slowly()
         {
-            it.Do(Input.Tick).Do(Input.Connected(it.Attempt));
+            it.Ready().Do(Input.Connected(it.Attempt));
             it.Receive("\"type\":\"error\",\"error\":{\"code\":\"ERR_INVALID_REQUEST\",\"message\":\"this server is for the project /a\"}");
             it.Closed(1008);
             Assert.AreEqual(10000, it.Session.NextDeadline - it.Now);
@@ -257,7 +257,7 @@ namespace UnityMcp.Tests
         [Test]
         public void A_peer_that_says_no_hello_is_left_after_a_while()
         {
-            it.Do(Input.Tick).Do(Input.Connected(it.Attempt));
+            it.Ready().Do(Input.Connected(it.Attempt));
             Assert.AreEqual(5000, it.Session.NextDeadline - it.Now);
             it.Now += 4999;
             it.Do(Input.Tick);

@@ -7,16 +7,60 @@ namespace UnityMcp.Tests
     public class TestRunTests : TestRunFixture
     {
         [Test]
-        public void Counting_may_take_as_long_as_it_needs()
+        public void Counting_may_take_a_while()
         {
             var job = Submit("{\"mode\":\"edit\"}");
-            clock.Now += 10 * Limits.SilentRunMax;
-            runs.Tick(true);
+            Ticks(100);
+            clock.Now += Limits.ListWait;
+            Ticks(100);
             Assert.AreEqual("running", job.State);
             Listed("edit", 1);
             runs.Tick(true);
             Assert.AreEqual("start edit", runner.Last);
             Assert.AreEqual("running", job.State, "the silence begins with the run");
+        }
+
+        void Ticks(int count)
+        {
+            for (var tick = 0; tick < count; tick++) runs.Tick(true);
+        }
+
+        [Test]
+        public void A_count_that_never_ends_fails_and_the_next_job_works()
+        {
+            var job = Submit("{\"mode\":\"edit\"}");
+            clock.Now += Limits.ListWait + 1;
+            runs.Tick(true);
+            Assert.AreEqual("running", job.State, "the main thread was busy, so the names may come with the next update");
+            Ticks(Limits.UpdatesBetweenRuns);
+            Assert.AreEqual("failed", job.State);
+            StringAssert.Contains("30 seconds", job.Error);
+            var next = Submit("{\"mode\":\"edit\"}");
+            Listed("edit", 1);
+            Assert.AreEqual("start edit", runner.Last);
+            Assert.AreEqual("running", next.State);
+        }
+
+        [Test]
+        public void The_time_of_a_compile_does_not_count_for_the_names()
+        {
+            var job = Submit("{\"mode\":\"edit\"}");
+            clock.Now += 10 * Limits.ListWait;
+            runs.Tick(false);
+            Ticks(100);
+            Assert.AreEqual("running", job.State);
+        }
+
+        [Test]
+        public void A_runner_that_cannot_say_whether_it_is_active_fails_the_job_that_waits_for_it()
+        {
+            runner.IsActiveFailure = new System.InvalidOperationException("changed");
+            runs.Tick(true);
+            var job = Submit("{}");
+            Assert.AreEqual("failed", job.State);
+            StringAssert.Contains("changed", job.Error);
+            runner.IsActiveFailure = null;
+            Assert.AreEqual("running", Submit("{}").State);
         }
 
         [Test]
@@ -149,6 +193,38 @@ namespace UnityMcp.Tests
             runs.Tick(true);
             Assert.AreEqual("failed", job.State);
             StringAssert.Contains("without a result", job.Error);
+        }
+
+        [Test]
+        public void A_run_without_a_report_of_its_end_is_forgotten_so_that_runs_of_the_user_are_not_taken_for_it()
+        {
+            runs.Cancel(Running());
+            Assert.IsTrue(runner.OwnsRun);
+            runner.IsActive = false;
+            runs.Tick(true);
+            Assert.IsFalse(runner.OwnsRun, "a cancel");
+            Running();
+            runner.IsActive = false;
+            clock.Now += Limits.SilentRunMax + 1;
+            runs.Tick(true);
+            Assert.IsFalse(runner.OwnsRun, "a silent end");
+            runner.StartFailure = new System.InvalidOperationException("no");
+            var job = Submit("{\"mode\":\"edit\"}");
+            Listed("edit", 1);
+            Assert.AreEqual("failed", job.State);
+            Assert.IsFalse(runner.OwnsRun, "a start that fails");
+        }
+
+        [Test]
+        public void A_reload_forgets_a_run_that_no_job_waits_for()
+        {
+            var job = Running();
+            Reload();
+            runner.OwnsRun = true;
+            Assert.AreEqual("running", book.Find(job.Id).State);
+            book.Find(job.Id).End("failed", null, "x");
+            new TestRuns(book, runner, () => "id", clock);
+            Assert.IsFalse(runner.OwnsRun);
         }
 
         [Test]

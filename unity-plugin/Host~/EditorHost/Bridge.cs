@@ -64,6 +64,14 @@ namespace UnityMcp.Host
             get { return editor.Options.HasTests; }
         }
 
+        /// <summary>How often the plugin was loaded in this Editor.</summary>
+        public int Loads { get; set; }
+
+        public bool TicksOnlyWoken
+        {
+            get { return editor.Options.IsOnlyWoken && Loads > 1; }
+        }
+
         public bool CanWake
         {
             get { return editor.Options.CanWake; }

@@ -45,6 +45,7 @@ namespace UnityMcp.Host
         /// <summary>The plugin has asked for a compile. It starts after the tick, as in Unity.</summary>
         bool isCompileWanted;
         long playReload;
+        bool isTickDue;
         /// <summary>Until when the main thread is stuck; 0 if it runs.</summary>
         long stuckUntil;
         int editors;
@@ -89,7 +90,7 @@ namespace UnityMcp.Host
                 Word word;
                 while (exitCode == null && words.TryDequeue(out word)) Obey(word);
                 Expire();
-                if (domain.Inside != null && !IsStuck) Tick();
+                if (domain.Inside != null && !IsStuck && isTickDue) Tick();
                 if (exitCode == null) Rest();
             }
             if (domain.Inside != null) domain.Inside.Quit();
@@ -111,7 +112,7 @@ namespace UnityMcp.Host
 
         void Rest()
         {
-            if (domain.Inside != null && !IsStuck) domain.Inside.Idle(TimeToNext());
+            if (domain.Inside != null && !IsStuck) isTickDue = domain.Inside.Idle(TimeToNext());
             else wake.WaitOne(TimeToNext());
         }
 
@@ -285,7 +286,7 @@ namespace UnityMcp.Host
         void LoadDomain()
         {
             activity = Activity.Ready;
-            domain.Load(bridge);
+            isTickDue = domain.Load(bridge);
         }
 
         void StartEditor()

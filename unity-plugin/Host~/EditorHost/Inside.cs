@@ -35,7 +35,16 @@ namespace UnityMcp.Host
         public event Action<string, IList<ScriptMessage>> AssemblyFinished;
         public event Action Finished;
 
+        /// <summary>Here every compile ends.</summary>
+        public event Action Abandoned
+        {
+            add { }
+            remove { }
+        }
+
         public ITestEvents Events { private get; set; }
+        /// <summary>The main thread does not tick by itself.</summary>
+        public bool TicksOnlyWoken { get; private set; }
 
         public override object InitializeLifetimeService()
         {
@@ -46,6 +55,8 @@ namespace UnityMcp.Host
         {
             bridge = outside;
             canWake = outside.CanWake;
+            outside.Loads++;
+            TicksOnlyWoken = outside.TicksOnlyWoken;
             display = new DisplayQueue(outside);
             connector = new HostConnector(new WebSocketConnector(), outside, display);
             var random = new Random(outside.Seed);
@@ -103,12 +114,14 @@ namespace UnityMcp.Host
 
         /// <summary>
         /// The main thread has nothing to do for so many milliseconds. Requests of the server run meanwhile, without a call
-        /// between the domains.
+        /// between the domains. True if the next tick of the Editor is due afterwards.
         /// </summary>
-        public void Idle(int time)
+        public bool Idle(int time)
         {
             var end = Editor.Now + time;
+            if (TicksOnlyWoken) return WaitForWork(end);
             while (WaitForWork(end)) plugin.Tick();
+            return true;
         }
 
         /// <summary>False if the time is over, or if the Editor has something to do itself.</summary>
@@ -172,7 +185,8 @@ namespace UnityMcp.Host
 
         public void Log(string type, string message, string stackTrace)
         {
-            if (Added != null) Added(new ConsoleEntry { Type = type, Message = message, StackTrace = stackTrace });
+            var added = Added;
+            if (added != null) added(new ConsoleEntry { Type = type, Message = message, StackTrace = stackTrace });
         }
 
         public void Clear()
@@ -313,6 +327,11 @@ namespace UnityMcp.Host
         bool ITestRunner.Cancel()
         {
             return bridge.CancelTests();
+        }
+
+        /// <summary>Here only the plugin starts runs.</summary>
+        void ITestRunner.Forget()
+        {
         }
 
         void ICallObserver.Running(string requestId, string clientRequestId, string toolName)

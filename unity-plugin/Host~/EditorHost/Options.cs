@@ -22,6 +22,7 @@ namespace UnityMcp.Host
   --tests FILE       read the tests of the project from this YAML file
   --no-tests         the project has no test framework
   --unfocused        tick every 100 ms, as an Editor without focus does
+  --only-woken       after a reload of the domain, tick only if the socket thread wakes the main thread
   --no-wake          the socket thread does not wake the main thread
 
 While it runs, type ""help"" for a list of words.
@@ -41,6 +42,7 @@ Exit codes: 0 quit by a person, 1 other failure, 2 invalid flag or file, 3 no se
         public Suite Suite = Suite.Sample();
         public bool HasTests = true;
         public bool IsUnfocused;
+        public bool IsOnlyWoken;
         public bool CanWake = true;
         public bool WantsHelp;
 
@@ -80,6 +82,9 @@ Exit codes: 0 quit by a person, 1 other failure, 2 invalid flag or file, 3 no se
                     return true;
                 case "--unfocused":
                     IsUnfocused = true;
+                    return true;
+                case "--only-woken":
+                    IsOnlyWoken = true;
                     return true;
                 case "--no-wake":
                     CanWake = false;

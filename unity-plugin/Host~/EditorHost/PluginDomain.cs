@@ -16,7 +16,8 @@ namespace UnityMcp.Host
             get { return inside; }
         }
 
-        public void Load(Bridge bridge)
+        /// <summary>True if the new domain ticks at once, false if it waits until the plugin wakes it.</summary>
+        public bool Load(Bridge bridge)
         {
             domain = AppDomain.CreateDomain("plugin");
             var type = typeof(Inside);
@@ -25,6 +26,7 @@ namespace UnityMcp.Host
             foreach (var action in missed) action(loaded);
             missed.Clear();
             inside = loaded;
+            return !loaded.TicksOnlyWoken;
         }
 
         public void Unload()
