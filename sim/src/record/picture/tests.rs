@@ -76,11 +76,13 @@ fn a_failed_expectation_says_what_differs_and_where() {
 const JOBS: &str = "why: x\nunity: { tests: { count: 4, takes: 400ms } }\nserver: { job_poll_interval_ms: 100 }\nsteps:\n  - { at: 1s, call: run_tests, as: t1, ok: { state: queued } }\n  - { at: 5s, unity: reload }\n  - { at: 9s, call: get_editor_state, as: s1, ok: {} }\nexpect: { executed: [t1] }\n";
 
 fn states(drawn: &Finished) -> Vec<&page::State> {
-    let states = drawn.events.iter().filter_map(|event| match event {
-        Event::State { state, .. } => Some(state),
-        _ => None,
-    });
-    states.collect()
+    let mut states = Vec::new();
+    for event in &drawn.events {
+        if let Event::State { state, .. } = event {
+            states.push(state);
+        }
+    }
+    states
 }
 
 #[test]
@@ -104,14 +106,14 @@ fn a_job_is_followed_to_its_end_although_no_agent_asks() {
 #[test]
 fn an_editor_without_a_session_is_a_gap_until_it_says_hello() {
     let (_, drawn) = drawn(Level::Full, JOBS);
-    let of_unity: Vec<Option<&str>> = drawn
-        .events
-        .iter()
-        .filter_map(|event| match event {
-            Event::LaneState { lane, text, .. } if lane == "unity" => Some(text.as_deref()),
-            _ => None,
-        })
-        .collect();
+    let mut of_unity = Vec::new();
+    for event in &drawn.events {
+        if let Event::LaneState { lane, text, .. } = event
+            && lane == "unity"
+        {
+            of_unity.push(text.as_deref());
+        }
+    }
     assert_eq!(of_unity, [None, Some("reloading"), Some("no session: reloading"), None]);
 }
 
@@ -121,11 +123,12 @@ fn a_lost_close_says_what_it_is() {
         "../../../../scenarios/jobs/a_name_that_unity_gives_again_ends_the_job_that_had_it.yaml"
     );
     let (_, drawn) = drawn(Level::Full, text);
-    let messages = drawn.events.iter().filter_map(|event| match event {
-        Event::Message { what, lost, .. } => Some((what.as_str(), *lost)),
-        _ => None,
-    });
-    let messages: Vec<_> = messages.collect();
+    let mut messages = Vec::new();
+    for event in &drawn.events {
+        if let Event::Message { what, lost, .. } = event {
+            messages.push((what.as_str(), *lost));
+        }
+    }
     assert!(messages.iter().all(|(what, _)| !what.is_empty()), "{messages:?}");
     assert!(messages.contains(&("close", true)), "{messages:?}");
 }
