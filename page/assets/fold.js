@@ -33,7 +33,8 @@ function foldRows(rows, calls) {
 function foldAt(rows, begin, canFold) {
   for (let period = 1; period <= FOLD_PERIOD_MAX; period += 1) {
     const times = repeatsFrom(rows, begin, period, canFold);
-    if (times < FOLD_MIN) continue;
+    // A request is above its answer.
+    if (times < FOLD_MIN || (period > 1 && rows[begin].what === "answer")) continue;
     const done = times * period;
     for (let place = 0; place < period; place += 1) {
       const head = rows[begin + place];

@@ -187,6 +187,15 @@ async function aFloodIsOneRow(browser) {
   await close();
 }
 
+/** Polls and their answers are two rows, the request above. */
+async function pollsAreTwoRows(browser) {
+  const { page, close } = await open(browser, `file://${OUT}/relay.html`);
+  const texts = await page.locator(".row .label").allTextContents();
+  const at = texts.findIndex((text) => /^GET× \d+, until .*\/healthz$/.test(text));
+  assert.ok(at >= 0 && texts[at + 1].startsWith("answer× "), texts.join("\n"));
+  await close();
+}
+
 async function whatFailedIsShownTwice(browser) {
   const { page, close } = await open(browser, `file://${OUT}/failed.html`);
   const problem = await page.locator(".problem").first().innerText();
@@ -263,6 +272,7 @@ await withBrowser(async (browser) => {
     await phone.close();
   }
   await aFloodIsOneRow(browser);
+  await pollsAreTwoRows(browser);
   await whatFailedIsShownTwice(browser);
   console.log("ok a flood is one row, and what failed is shown");
 });
