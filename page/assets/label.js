@@ -45,7 +45,10 @@ function labelOfMessage(row, y, { layout, view }) {
   const { left } = arrowOf(row, y, layout);
   const late = !row.lost && row.got - row.at >= 50 ? ` (arrives ${duration(row.got - row.at)} later)` : "";
   const lost = row.lost ? " (lost)" : "";
-  return labelFrom(row, left + 10, y - 5, `${row.text}${late}${lost}`.trim(), view, left - MOVED_PX);
+  // The bars of calls are at the left of their lane.
+  const lane = layout.xs.get(row.from) < layout.xs.get(row.to) ? row.from : row.to;
+  const moved = layout.counts.has(lane) ? -4 : MOVED_PX;
+  return labelFrom(row, left + 10, y - 5, `${row.text}${late}${lost}`.trim(), view, left - moved);
 }
 
 function drawLabel(label) {
