@@ -91,6 +91,7 @@ function layOut(model, view, isShown) {
 
 /** Fits beside the lanes. */
 function shortly(ms) {
+  if (ms >= 10_000 && ms < 60_000) return `${Math.round(ms / 1000)} s`;
   return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : `${(ms / 60_000).toFixed(1)} min`;
 }
 
