@@ -2,6 +2,9 @@
 
 const find = (id) => document.getElementById(id);
 const PLAY_MS = 700;
+/** More chips are shown on demand. */
+const CHIPS_MAX = 12;
+const CHIPS_MAX_NARROW = 5;
 
 const picture = {
   model: buildModel([], []),
@@ -17,7 +20,13 @@ const picture = {
   isLive: false,
 };
 
+/** A folded row is shown by the first of its kind, if one of them fits the filter. */
 function isShown(row) {
+  if (!isFolded(row, picture.view)) return fitsFilter(row);
+  return !row.foldedInto && row.fold.some(fitsFilter);
+}
+
+function fitsFilter(row) {
   const { text, lane, call, kind } = picture.filter;
   if (lane && row.lane !== lane && row.from !== lane && row.to !== lane) return false;
   if (call && row.call !== call) return false;
@@ -30,7 +39,12 @@ function kindOf(row) {
 }
 
 const shownRows = () => picture.model.rows.filter(isShown);
-const rowOf = (id) => picture.model.rows.find((row) => row.id === id) ?? null;
+
+/** The row with this number, or the one that shows it. */
+function rowOf(id) {
+  const row = picture.model.rows.find((one) => one.id === id) ?? null;
+  return row?.foldedInto && isFolded(row, picture.view) ? row.foldedInto : row;
+}
 
 function redraw() {
   const { model, view } = picture;
@@ -52,35 +66,56 @@ function redraw() {
 function refill() {
   const { model, filter } = picture;
   const fill = (id, all, names) => {
+    const key = names.join("\n");
+    if (find(id).dataset.names === key) return;
     const options = ["", ...names].map((name) => html("option", { value: name }, name || all));
     find(id).replaceChildren(...options);
+    find(id).dataset.names = key;
     find(id).value = names.includes(filter[id]) ? filter[id] : "";
     filter[id] = find(id).value;
   };
   fill("lane", "all lanes", model.lanes.map((lane) => lane.id));
   fill("call", "all calls", [...model.calls.keys()]);
   fill("kind", "all kinds", [...new Set(model.rows.map(kindOf))].sort());
-  find("chips").replaceChildren(...[...model.calls.values()].map(chipOf));
+  if (!picture.isLive) fillChips(false);
   find("chips").closest("section").hidden = picture.isLive || model.calls.size === 0;
 }
 
+/** The calls as chips: the first ones, or all of them. */
+function fillChips(isWhole) {
+  const calls = [...picture.model.calls.values()];
+  const most = window.innerWidth < 700 ? CHIPS_MAX_NARROW : CHIPS_MAX;
+  // Two more are as short as the button.
+  const shown = isWhole || calls.length <= most + 2 ? calls : calls.slice(0, most);
+  find("chips").replaceChildren(...shown.map(chipOf));
+  if (shown.length === calls.length) return;
+  const more = html("button", { type: "button", class: "more" }, `${calls.length - shown.length} more`);
+  more.addEventListener("click", () => {
+    fillChips(true);
+    find("chips").children[shown.length].focus();
+  });
+  find("chips").append(more);
+}
+
 function chipOf(call) {
-  const { waited, took } = timesOf(call, picture.model.rows.at(-1)?.at ?? call.at);
-  const times = waited > 0 && waited >= took ? `waited ${duration(waited)}` : waited >= 10 ? `waited ${duration(waited)}, took ${duration(took)}` : `took ${duration(took)}`;
+  const times = timesText(call, picture.model.rows.at(-1)?.at ?? call.at);
   const by = picture.model.lanes.filter((lane) => lane.kind === "agent").length > 1 ? ` by ${call.lane}` : "";
   const chip = html("button", { type: "button", class: lookOf(call), "data-call": call.id, "aria-pressed": String(picture.pinned === call.id) });
-  chip.append(html("span", { class: "name" }, `${call.id} ${call.tool}${by}`), html("span", { class: "times" }, times), html("span", {}, outcomeOf(call)));
+  chip.append(html("span", { class: "name" }, `${call.id} ${call.tool}${by}`), html("span", { class: "times" }, `${times} ·`), html("span", {}, outcomeOf(call)));
   return chip;
 }
 
-/** Lights the messages of the call under the pointer, or else of the pinned one. */
+/** Lights the messages of the call under the pointer or of the pinned one and fades the rest. Else lights those of the
+ *  call of the chosen event: a reader who steps needs the rest too. */
 function light() {
-  const call = picture.hovered ?? picture.pinned;
+  const named = picture.hovered ?? picture.pinned;
+  const call = named ?? (picture.chosen === null ? null : rowOf(picture.chosen)?.call ?? null);
   const drawing = find("drawing");
   const has = call !== null && picture.model.calls.has(call);
-  drawing.classList.toggle("fading", has);
-  for (const part of drawing.querySelectorAll("[data-row], .bar")) part.classList.toggle("lit", has && part.getAttribute("data-call") === call);
-  for (const chip of find("chips").children) chip.setAttribute("aria-pressed", String(chip.dataset.call === picture.pinned));
+  drawing.classList.toggle("fading", has && named !== null);
+  for (const part of drawing.querySelectorAll(".row, .hit, .bar")) part.classList.toggle("lit", has && part.getAttribute("data-call") === call);
+  for (const line of document.querySelectorAll("#last tr[data-call]")) line.classList.toggle("lit", has && line.dataset.call === call);
+  for (const chip of find("chips").children) if (chip.dataset.call) chip.setAttribute("aria-pressed", String(chip.dataset.call === picture.pinned));
 }
 
 /** Marks the chosen event and fills the boxes with the state at that moment. */
@@ -88,7 +123,7 @@ function mark() {
   const drawing = find("drawing");
   for (const part of drawing.querySelectorAll(".chosen")) {
     part.classList.remove("chosen");
-    part.setAttribute("aria-selected", "false");
+    if (part.matches(".row")) part.setAttribute("aria-selected", "false");
   }
   const row = picture.chosen === null ? null : rowOf(picture.chosen);
   const group = row && find(`row-${row.id}`);
@@ -96,6 +131,7 @@ function mark() {
   for (const end of ["y1", "y2"]) find("cursor")?.setAttribute(end, y);
   if (group) {
     group.classList.add("chosen");
+    drawing.querySelector(`.hit[data-row="${row.id}"]`)?.classList.add("chosen");
     group.setAttribute("aria-selected", "true");
     drawing.setAttribute("aria-activedescendant", group.id);
   } else {
@@ -104,21 +140,26 @@ function mark() {
   showState(row ? stateAt(row) : picture.model.state, row);
 }
 
-/** After the event: events of states follow what caused them at the same moment. */
+/** What the server knows after this very row: a state follows what caused it, and each row has the state before it. */
 function stateAt(row) {
-  return picture.model.rows[row.number + 1]?.at === row.at ? row.state : picture.model.rows[row.number + 1]?.state ?? picture.model.state;
+  const last = row.fold && isFolded(row, picture.view) ? row.fold.at(-1) : row;
+  const next = picture.model.rows[last.number + 1];
+  return next ? next.state : picture.model.state;
 }
 
 let shownBoxes = {};
 function showState(state, row) {
-  const jobs = (state?.jobs ?? []).map((job) => `${job.job_id} ${job.state}${job.total ? ` ${job.done ?? 0}/${job.total}` : ""}`);
-  const boxes = {
-    Server: state?.server ?? "–",
-    Editor: (state?.editor ?? "–") + (state?.waits_for ? ` (calls wait: ${state.waits_for})` : ""),
-    Lane: state?.running ?? "free",
-    Queue: String(state?.queue ?? 0),
-    Jobs: jobs.join(", ") || "none",
-  };
+  const jobs = (state?.jobs ?? []).map((job) => `${job.job_id} ${job.state}${job.total && !hasEnded(job) ? ` ${job.done ?? 0}/${job.total}` : ""}`);
+  const isKnown = state !== null && state !== undefined && (row !== null || !picture.isLive || live.isConnected);
+  const boxes = isKnown
+    ? {
+      Server: state.server,
+      Editor: state.editor + (state.waits_for ? ` (calls wait: ${state.waits_for})` : ""),
+      Lane: state.running ?? "free",
+      Queue: String(state.queue),
+      Jobs: jobs.join(", ") || "none",
+    }
+    : { Server: "unknown", Editor: "unknown", Lane: "unknown", Queue: "unknown", Jobs: "unknown" };
   const made = Object.entries(boxes).map(([name, value]) => {
     const isChanged = row && shownBoxes[name] !== undefined && shownBoxes[name] !== value;
     const look = `${isChanged ? "changed" : ""} ${name === "Editor" && state?.waits_for ? "held" : ""}`.trim();
@@ -130,21 +171,22 @@ function showState(state, row) {
 }
 
 /** Chooses an event. `opens`: shows its message too. */
-function choose(id, { opens = false, quiet = false } = {}) {
-  picture.chosen = id;
+function choose(id, { opens = false, quiet = false, upper = false } = {}) {
   const row = rowOf(id);
+  picture.chosen = row?.id ?? id;
   if (!row) return;
   const isOpen = !find("panel").hidden;
   if (opens || isOpen) openPanel(row);
   mark();
-  reveal(row);
+  light();
+  reveal(row, upper);
   if (quiet) return;
   find("said").textContent = sentenceOf(row);
   if (!picture.isLive) history.replaceState(null, "", `#e${id}`);
 }
 
-/** Scrolls so that the row is neither under the head of the picture nor under the panel. */
-function reveal(row) {
+/** Scrolls so that the row is neither under the head of the picture nor under the panel; `upper`: into the upper third. */
+function reveal(row, upper = false) {
   const group = find(`row-${row.id}`);
   if (!group) return;
   const place = group.getBoundingClientRect();
@@ -159,7 +201,8 @@ function reveal(row) {
     top = box.top;
     bottom = Math.min(bottom, box.bottom);
   }
-  if (place.top < top + 12) scroller.scrollBy(0, place.top - top - 40);
+  if (upper) scroller.scrollBy(0, place.top - top - Math.max(40, (bottom - top) / 6));
+  else if (place.top < top + 12) scroller.scrollBy(0, place.top - top - 40);
   else if (place.bottom > bottom - 12) scroller.scrollBy(0, place.bottom - bottom + 60);
 }
 
@@ -192,6 +235,7 @@ function openPanel(row) {
   }
   const call = row.call && picture.model.calls.get(row.call);
   if (call) facts.push(["call", `${call.id} ${call.tool}: ${outcomeOf(call)}`]);
+  if (row.fold && isFolded(row, picture.view)) facts.push(["folded", listOf(row)]);
   if (row.text) facts.push(["says", row.text]);
   find("panel-title").textContent = row.what || { note: "note", fault: "fault", chip: "state" }[row.kind];
   find("panel-facts").replaceChildren(...facts.flatMap(([name, value]) => [html("dt", {}, name), html("dd", {}, value)]));
@@ -217,6 +261,7 @@ function closePanel() {
   } else {
     picture.chosen = null;
     mark();
+    light();
   }
 }
 

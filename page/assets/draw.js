@@ -75,12 +75,12 @@ function layOut(model, view, isShown) {
     if (view.scale === "time") {
       y = TOP_PX + 24 + (row.at - start) * k;
     } else if (isShown(row)) {
-      if (last && row.at - last.at >= GAP_MS) {
-        gaps.push({ y: y + GAP_PX / 2 + 2, text: `⋯ ${shortly(row.at - last.at)}` });
-        y += GAP_PX;
-      }
+      const above = y;
+      const passed = last ? row.at - endOf(last) : 0;
+      if (passed >= GAP_MS) y += GAP_PX;
       const shares = last?.kind === "chip" && row.kind === "chip" && row.at - last.at <= SAME_MS && row.lane !== last.lane && areApart(last, row, xs);
       if (!shares) y += (row.kind === "chip" ? CHIP_PX : ROW_PX) * view.zoom;
+      if (passed >= GAP_MS) gaps.push({ y: (above + y) / 2, text: `⋯ ${shortly(passed)}` });
       last = row;
     }
     ys.push(y);
@@ -91,6 +91,7 @@ function layOut(model, view, isShown) {
 
 /** Fits beside the lanes. */
 function shortly(ms) {
+  if (ms >= 10_000 && ms < 60_000) return `${Math.round(ms / 1000)} s`;
   return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : `${(ms / 60_000).toFixed(1)} min`;
 }
 
@@ -154,19 +155,27 @@ function drawPicture(target, model, layout, view, isShown) {
     const x = layout.xs.get(lane.id);
     back.push(svg("line", { class: `life ${lane.kind}`, x1: x, x2: x, y1: 0, y2: layout.height }));
   }
-  const bands = model.bands.map((band) => drawBand(band, model, layout)).filter(Boolean);
+  // A band without the row that explains it says nothing.
+  const bands = model.bands.filter((band) => isShown(model.rows[band.fromRow])).map((band) => drawBand(band, model, layout)).filter(Boolean);
   const gaps = layout.gaps.map((gap) => drawGap(gap, view));
   const bars = [...model.calls.values()].flatMap((call) => drawCall(call, layout, view));
-  const drawing = { layout, view, kinds, lastLabel: -Infinity, lastTime: "" };
-  const rows = model.rows.filter(isShown).map((row) => drawRow(row, drawing));
+  const drawing = { layout, view, kinds, lastTime: { text: "", y: -Infinity } };
+  const drawn = model.rows.filter(isShown).map((row) => drawRow(row, drawing));
+  if (layout.k) {
+    hideCrowded(drawn);
+    // States lie above the arrows of their moment.
+    drawn.sort((one, other) => Number(one.isChip) - Number(other.isChip));
+  }
   sized(target, view.width, layout.height);
-  target.replaceChildren(...back, ...bands, ...gaps, ...bars, ...rows, svg("line", { class: "cursor", id: "cursor", x1: 0, x2: view.width, y1: -9, y2: -9 }));
+  const cursor = svg("line", { class: "cursor", id: "cursor", x1: 0, x2: view.width, y1: -9, y2: -9 });
+  target.replaceChildren(...back, ...drawn.map((one) => one.hit), ...bands, ...gaps, ...bars, ...drawn.map((one) => one.group), cursor);
 }
 
 function hatch() {
   const stripe = svg("path", { d: "M-1 7 L7 -1 M-1 1 L1 -1 M5 7 L7 5", class: "stripe" });
   const pattern = svg("pattern", { id: "hatch", width: 6, height: 6, patternUnits: "userSpaceOnUse" }, svg("rect", { class: "under", width: 6, height: 6 }), stripe);
-  return svg("defs", {}, pattern);
+  const empty = svg("pattern", { id: "gone", width: 8, height: 8, patternUnits: "userSpaceOnUse" }, svg("rect", { class: "under", width: 8, height: 8 }), svg("path", { d: "M0 8 L8 0", class: "thin" }));
+  return svg("defs", {}, pattern, empty);
 }
 
 function drawBand(band, model, layout) {
@@ -181,7 +190,8 @@ function drawBand(band, model, layout) {
   } else if (band.toRow !== null) {
     bottom = layout.ys[Math.min(band.toRow, layout.ys.length - 1)] - (band.isOpenEnd && !layout.k ? CHIP_PX : 0);
   }
-  return svg("rect", { class: `band ${band.look}`, x: x - 8, width: 16, y: top, height: Math.max(2, bottom - top) });
+  const height = Math.max(2, bottom - top);
+  return svg("rect", { class: `band ${band.look}`, x: x - 8, width: 16, y: top, height }, svg("title", {}, band.text));
 }
 
 function drawGap(gap, view) {
@@ -197,7 +207,9 @@ function drawCall(call, layout, view) {
   const at = (row) => layout.ys[Math.min(row, layout.ys.length - 1)] ?? TOP_PX;
   const top = at(call.beginRow);
   const bottom = call.endRow === null ? layout.end : Math.max(at(call.endRow), top + 3);
-  const served = call.servedRow === null ? bottom : Math.min(Math.max(at(call.servedRow), top), bottom);
+  // A call that was answered at once did not wait.
+  const isInstant = call.ended !== null && timesOf(call, call.ended).waited < INSTANT_MS;
+  const served = isInstant ? top : call.servedRow === null ? bottom : Math.min(Math.max(at(call.servedRow), top), bottom);
   const x = lane - 7 - (layout.slots.get(call.id) + 1) * (BAR_PX + 2) + BAR_PX;
   const parts = [];
   const title = () => svg("title", {}, `${call.id} ${call.tool}: ${outcomeOf(call)}`);
@@ -207,23 +219,24 @@ function drawCall(call, layout, view) {
   return parts;
 }
 
+/** A row: its group, the rectangle below everything that takes the pointer, and what a label must not cover. */
 function drawRow(row, drawing) {
   const { layout, view } = drawing;
   const y = layout.ys[row.number];
+  const isChip = row.kind === "chip";
   const group = svg("g", { class: `row ${row.kind}${row.error ? " error" : ""}`, id: `row-${row.id}`, role: "option", "aria-selected": "false", "aria-label": sentenceOf(row), "data-row": row.id, "data-call": row.call });
-  const high = (row.kind === "chip" ? CHIP_PX : ROW_PX) * view.zoom;
-  if (view.scale === "time") group.append(svg("rect", { class: "hit", x: 0, y: y - 5, width: view.width, height: 10 }));
-  else group.append(svg("rect", { class: "hit", x: 0, y: y - high + 8, width: view.width, height: high }));
-  const isQuiet = view.scale === "time" && y - drawing.lastLabel < (row.kind === "chip" ? 26 : 19);
-  if (isQuiet) group.classList.add("quiet");
-  else drawing.lastLabel = y;
+  const high = (isChip ? CHIP_PX : ROW_PX) * view.zoom;
+  const place = layout.k ? { y: y - 5, height: 10 } : { y: y - high + 8, height: high };
+  const hit = svg("rect", { class: "hit", x: 0, width: view.width, ...place, "data-row": row.id, "data-call": row.call }, svg("title", {}, sentenceOf(row)));
   const time = (row.at / 1000).toFixed(3);
-  if (time !== drawing.lastTime || isQuiet) group.append(textAt("time", view.gutter - 6, y - (row.kind === "chip" ? 2 : 0) + 4, time, "end"));
-  if (!isQuiet) drawing.lastTime = time;
-  if (row.kind === "message") drawMessage(group, row, y, drawing);
-  else if (row.kind === "chip") drawChip(group, row, y, drawing);
-  else drawNote(group, row, y, drawing);
-  return group;
+  if (time !== drawing.lastTime.text && (!layout.k || y - drawing.lastTime.y >= 13)) {
+    group.append(textAt("time", view.gutter - 6, y - (isChip ? 2 : 0) + 4, time, "end"));
+    drawing.lastTime = { text: time, y };
+  }
+  if (isChip) return { group, hit, isChip, box: drawChip(group, row, y, drawing) };
+  const marked = row.kind === "message" ? drawMessage(group, row, y, drawing) : drawNote(group, row, y, drawing);
+  if (marked) group.append(drawLabel(marked.label));
+  return { group, hit, isChip, line: marked?.line, box: marked?.label.box };
 }
 
 function textAt(look, x, y, content, anchor) {
@@ -232,70 +245,46 @@ function textAt(look, x, y, content, anchor) {
   return text;
 }
 
-function drawMessage(group, row, y, { layout, view, kinds }) {
+/** From where to where a message goes, and its end at the left. */
+function arrowOf(row, y, layout) {
   const from = layout.xs.get(row.from);
   const to = layout.xs.get(row.to);
-  if (from === undefined || to === undefined) return;
-  const wire = kinds.get(row.from) === "editor" || kinds.get(row.to) === "editor" ? "unity" : "mcp";
-  group.classList.add(wire);
-  const turn = Math.sign(to - from) || 1;
   const end = row.lost ? (from + to) / 2 : to;
-  const fall = layout.k ? (row.got - row.at) * layout.k : 0;
-  const yEnd = y + (row.lost ? 0 : fall);
-  group.append(svg("line", { class: "arrow", x1: from, y1: y, x2: end - turn * 2, y2: yEnd }));
-  const tip = row.lost
-    ? `M${end - 5} ${y - 5} l10 10 M${end + 5} ${y - 5} l-10 10`
-    : `M${end} ${yEnd} l${-8 * turn} -4 l0 8 z`;
+  const fall = layout.k && !row.lost ? (row.got - row.at) * layout.k : 0;
+  return { line: { x1: from, y1: y, x2: end, y2: y + fall }, left: Math.min(from, end) };
+}
+
+function drawMessage(group, row, y, drawing) {
+  const { layout, kinds } = drawing;
+  if (!layout.xs.has(row.from) || !layout.xs.has(row.to)) return null;
+  group.classList.add(kinds.get(row.from) === "editor" || kinds.get(row.to) === "editor" ? "unity" : "mcp");
+  const { line } = arrowOf(row, y, layout);
+  const { x1, x2, y2 } = line;
+  const turn = Math.sign(x2 - x1) || 1;
+  group.append(svg("line", { class: "arrow", ...line, x2: x2 - turn * 2 }));
+  const tip = row.lost ? `M${x2 - 5} ${y - 5} l10 10 M${x2 + 5} ${y - 5} l-10 10` : `M${x2} ${y2} l${-8 * turn} -4 l0 8 z`;
   group.append(svg("path", { class: row.lost ? "lost" : "tip", d: tip }));
-  const late = !row.lost && row.got - row.at >= 50 ? ` (arrives ${duration(row.got - row.at)} later)` : "";
-  const lost = row.lost ? " (lost)" : "";
-  label(group, row, Math.min(from, end) + 10, y - 5, row.text + late + lost, view);
+  return { line, label: labelOfMessage(row, y, drawing) };
 }
 
-/** The label begins where the arrow does, and moves to the left if it needs the room. */
-function label(group, row, x, y, words, view) {
-  const size = view.narrow ? 11 : 12.5;
-  const room = view.width - view.gutter - 4;
-  const badge = row.badge ? cut(row.badge.text, room * 0.7, size, 600) : "";
-  const what = cut(row.what, room * 0.6, size, 600);
-  let used = widthOf(what, size, 600) + (badge ? widthOf(badge, size, 600) + 8 : 0) + 8;
-  const rest = cut(words, Math.max(0, room - used), size);
-  used += widthOf(rest, size);
-  const text = svg("text", { class: "label", x: Math.max(view.gutter, Math.min(x, view.width - used)), y });
-  const part = (look, content) => {
-    const span = svg("tspan", { class: look });
-    span.textContent = content;
-    if (content) text.append(span);
-  };
-  part("what", what ? `${what} ` : "");
-  part(`badge ${row.badge?.look}`, badge ? `${badge} ` : "");
-  part("words", rest);
-  group.append(text);
+/** Something that happened on one lane. */
+function drawNote(group, row, y, { layout, view }) {
+  const x = layout.xs.get(row.lane);
+  if (x === undefined) return null;
+  group.append(svg("circle", { class: "dot", cx: x, cy: y, r: 4 }));
+  return { label: labelOfNote(row, x, y, view) };
 }
 
+/** The state of a lane, on the lane. Returns its box. */
 function drawChip(group, row, y, { layout, view }) {
   const x = layout.xs.get(row.lane);
-  if (x === undefined) return;
+  if (x === undefined) return null;
   const size = view.narrow ? 11 : 12;
   const name = cut(row.text, view.width - view.gutter - 24, size, 600);
   const half = widthOf(name, size, 600) / 2 + 8;
   const middle = Math.min(Math.max(x, view.gutter + half), view.width - half - 1);
-  group.append(svg("rect", { class: "chip", x: middle - half, y: y - 12, width: half * 2, height: 20, rx: 4 }));
+  const box = { x: middle - half, y: y - 12, width: half * 2, height: 20 };
+  group.append(svg("rect", { class: `chip${row.text.startsWith(AWAY) ? " away" : ""}`, ...box, rx: 4 }));
   group.append(textAt("chip", middle, y + 2, name, "middle"));
-}
-
-/** Beside its dot: to the right if there is room, else to the left. */
-function drawNote(group, row, y, { layout, view }) {
-  const x = layout.xs.get(row.lane);
-  if (x === undefined) return;
-  group.append(svg("circle", { class: "dot", cx: x, cy: y, r: 4 }));
-  const size = view.narrow ? 11 : 12.5;
-  const all = widthOf(row.what, size, 600) + widthOf(row.text, size) + (row.badge ? widthOf(row.badge.text, size, 600) + 8 : 0) + 8;
-  const toTheRight = x + 10 + all <= view.width || x - view.gutter < view.width - x;
-  if (toTheRight) {
-    label(group, row, x + 10, x + 10 + all <= view.width ? y + 4 : y - 6, row.text, view);
-    return;
-  }
-  const fits = x - view.gutter - 12 >= all;
-  label(group, row, x - 10 - all, fits ? y + 4 : y - 6, row.text, view);
+  return box;
 }

@@ -13,11 +13,18 @@ function copyButton(text) {
   return button;
 }
 
+/** Works each time: the address may name the event already. */
+function showLink(event) {
+  const link = html("a", { href: `#e${event}` }, "Show it");
+  link.addEventListener("click", () => setTimeout(chooseFromAddress));
+  return link;
+}
+
 function expectationOf(one) {
   const item = html("li", { class: one.problem ? "failed" : null }, one.text);
   if (!one.problem) return item;
   item.append(html("span", { class: "problem" }, one.problem));
-  if (one.event !== undefined) item.append(html("a", { href: `#e${one.event}` }, "Show it"));
+  if (one.event !== undefined) item.append(showLink(one.event));
   return item;
 }
 
@@ -26,7 +33,7 @@ function showFinished(run) {
   const verdict = failed ? `failed: ${failed} of ${run.expectations.length}` : "passed";
   const title = html("h1", {}, html("span", { class: `verdict ${failed ? "failed" : "ok"}` }, verdict), run.title);
   const list = html("ul", { class: "expectations" }, ...run.expectations.map(expectationOf));
-  const facts = html("dl", { class: "facts" }, factOf("seed", String(run.seed)), factOf("level", run.level), factOf("lasted", duration(run.lasted)));
+  const facts = html("dl", { class: "facts" }, factOf("seed of the run", String(run.seed)), factOf("level", run.level), factOf("lasted", duration(run.lasted)));
   facts.append(factOf("run it again", html("code", {}, run.command), " ", copyButton(run.command)));
   const yaml = html("details", {}, html("summary", {}, "The scenario as YAML"), html("pre", { tabindex: "0" }, run.yaml));
   const parts = [title, html("p", {}, run.why)];
@@ -39,14 +46,14 @@ function showFinished(run) {
 
 function chooseFromAddress() {
   const named = /^#e(\d+)$/.exec(location.hash);
-  if (named && rowOf(Number(named[1]))) choose(Number(named[1]), { quiet: true });
+  if (named && rowOf(Number(named[1]))) choose(Number(named[1]), { quiet: true, upper: true });
   else if (named) chooseNear(Number(named[1]));
 }
 
 /** An event without a row of its own, such as the end of a call, is shown by the last row before it. */
 function chooseNear(id) {
   const before = picture.model.rows.findLast((row) => row.id <= id);
-  if (before) choose(before.id, { quiet: true });
+  if (before) choose(before.id, { quiet: true, upper: true });
 }
 
 function startFinished(run) {

@@ -19,10 +19,26 @@ function onKey(event) {
 }
 
 function onHover(event) {
-  const call = event.target.closest?.("[data-call]")?.getAttribute("data-call") ?? null;
+  const row = event.target.closest?.("[data-row]")?.getAttribute("data-row") ?? null;
+  for (const group of document.querySelectorAll(".row.hovered")) group.classList.remove("hovered");
+  if (row !== null) find(`row-${row}`)?.classList.add("hovered");
+  hover(event.target.closest?.("[data-call]")?.getAttribute("data-call") ?? null);
+}
+
+function hover(call) {
   if (call === picture.hovered) return;
   picture.hovered = call;
   light();
+}
+
+/** Chips and lines of tables light the messages of their call, and keep them lit when they are chosen. */
+function connectCalls(list) {
+  list.addEventListener("click", (event) => {
+    const of = event.target.closest("[data-call]");
+    if (of) pin(of.dataset.call, { shows: true });
+  });
+  for (const kind of ["pointerover", "focusin"]) list.addEventListener(kind, onHover);
+  for (const kind of ["pointerleave", "focusout"]) list.addEventListener(kind, () => hover(null));
 }
 
 function connectPicture() {
@@ -35,16 +51,7 @@ function connectPicture() {
     if (bar) pin(bar);
     else if (row) choose(Number(row.getAttribute("data-row")), { opens: true });
   });
-  const chips = find("chips");
-  chips.addEventListener("click", (event) => {
-    const chip = event.target.closest("[data-call]");
-    if (chip) pin(chip.dataset.call);
-  });
-  for (const kind of ["pointerover", "focusin"]) chips.addEventListener(kind, onHover);
-  for (const kind of ["pointerleave", "focusout"]) chips.addEventListener(kind, () => {
-    picture.hovered = null;
-    light();
-  });
+  connectCalls(find("chips"));
   drawing.addEventListener("wheel", (event) => {
     if (!event.ctrlKey && !event.metaKey) return;
     event.preventDefault();
@@ -52,13 +59,13 @@ function connectPicture() {
   }, { passive: false });
 }
 
-/** Keeps a call lit; the same call again lets it go. */
-function pin(call) {
+/** Keeps a call lit; the same call again lets it go. `shows`: scrolls to its first message. */
+function pin(call, { shows = false } = {}) {
   picture.pinned = picture.pinned === call ? null : call;
   picture.hovered = null;
   light();
   const first = picture.model.rows.find((row) => row.call === picture.pinned && isShown(row));
-  if (picture.pinned !== null && first) choose(first.id, { quiet: true });
+  if (shows && picture.pinned !== null && first) choose(first.id, { quiet: true, upper: true });
 }
 
 function connectTools() {
@@ -68,7 +75,7 @@ function connectTools() {
     for (const id of ["text", "lane", "call", "kind"]) picture.filter[id] = find(id).value;
     const isOn = Object.values(picture.filter).some(Boolean);
     const shown = shownRows().length;
-    find("filtered").textContent = isOn ? ` (${shown} of ${picture.model.rows.length})` : "";
+    find("filtered").textContent = isOn ? ` (${shown} of ${picture.model.rows.filter((row) => !row.foldedInto || !isFolded(row, picture.view)).length})` : "";
     redraw();
   };
   for (const id of ["text", "lane", "call", "kind"]) find(id).addEventListener("input", onFilter);

@@ -6,7 +6,9 @@ const KEPT = 3000;
 const DRAWN = 300;
 const REDRAW_MS = 250;
 const RETRY_MS = { first: 500, max: 5000, busy: 10_000 };
-const LAST_CALLS = 15;
+/** How many calls the list has, and how many of them at first. */
+const LAST_CALLS = 100;
+const FIRST_CALLS = 5;
 
 const live = {
   /** In memory only. */
@@ -24,6 +26,8 @@ const live = {
   isDrawn: true,
   /** Calls, oldest first. */
   calls: new Map(),
+  /** Whether the list has all calls. */
+  showsAll: false,
   /** Whether the picture has been drawn with events. */
   follows: true,
 };

@@ -14,7 +14,19 @@ function startLive() {
     html("p", { id: "why" }),
     report,
   );
-  const calls = html("section", { "aria-label": "Last calls" }, html("h2", {}, "Last calls"), html("div", { class: "scroll", id: "last" }));
+  const body = html("tbody", {});
+  const table = html("table", { hidden: "" }, headOf(["tool", "outcome", "waited", "took", "when", "agent"]), body);
+  const all = html("button", { type: "button", id: "all", hidden: "", "aria-pressed": "false" });
+  all.addEventListener("click", () => {
+    live.showsAll = !live.showsAll;
+    showTables();
+  });
+  const none = html("p", { class: "nothing", id: "no-calls" });
+  const calls = html("section", { "aria-label": "Last calls", id: "last" }, html("h2", {}, "Last calls"), table, none, all);
+  connectCalls(body);
+  body.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && event.target.dataset.call) pin(event.target.dataset.call, { shows: true });
+  });
   const jobs = html("section", { "aria-label": "Jobs", id: "jobs", hidden: "" }, html("h2", {}, "Jobs"), html("div", { class: "scroll" }));
   find("tables").replaceChildren(jobs, calls);
   find("tables").hidden = false;
@@ -26,7 +38,10 @@ function startLive() {
 
 function showAbout() {
   const about = live.about;
-  if (!about) return;
+  if (!about) {
+    find("why").textContent = "The state of the server is unknown.";
+    return;
+  }
   const editor = about.editor;
   const project = editor?.project_name ?? about.project ?? "–";
   document.title = `${project === "–" ? "" : `${project} – `}unity-mcp`;
@@ -36,7 +51,7 @@ function showAbout() {
   facts.push(["server", `${about.version}, port ${about.port}, pid ${about.pid}`], ["tools", about.catalog], ["started", about.started]);
   if (about.settings?.length) facts.push(["settings", about.settings.join(", ")]);
   find("about").replaceChildren(...facts.map(([name, value]) => factOf(name, value)));
-  find("why").textContent = live.isConnected ? sentenceOfState() : "";
+  find("why").textContent = live.isConnected ? sentenceOfState() : "The state of the server is unknown.";
 }
 
 const REASONS = {
@@ -57,28 +72,56 @@ function cell(value, look) {
   return html("td", { class: look }, value);
 }
 
-function tableOf(heads, rows) {
-  const head = html("tr", {}, ...heads.map(([name, look]) => html("th", { scope: "col", class: look }, name)));
-  return html("table", {}, html("thead", {}, head), html("tbody", {}, ...rows));
+function headOf(names) {
+  return html("thead", {}, html("tr", {}, ...names.map((name) => html("th", { scope: "col" }, name))));
 }
 
 function showTables() {
-  const calls = [...live.calls.values()].slice(-LAST_CALLS).reverse();
-  const rows = calls.map((call) => {
-    const { waited, took } = timesOf(call, now());
-    return html("tr", {}, cell(call.tool), cell(call.lane), cell(seconds(call.at), "number"), cell(duration(waited), "number"), cell(duration(took), "number"), cell(outcomeOf(call), lookOf(call)));
-  });
-  const heads = [["tool"], ["agent"], ["at", "number"], ["waited", "number"], ["took", "number"], ["outcome"]];
-  find("last").replaceChildren(calls.length ? tableOf(heads, rows) : html("p", { class: "nothing" }, "No agent has made a call yet."));
-  const jobs = live.state?.jobs ?? [];
+  const calls = [...live.calls.values()].slice(live.showsAll ? -LAST_CALLS : -FIRST_CALLS).reverse();
+  const table = find("last").querySelector("table");
+  table.hidden = calls.length === 0;
+  find("no-calls").hidden = calls.length > 0;
+  find("no-calls").textContent = live.isConnected ? "No agent has made a call yet." : "Unknown: this page is not connected to the server.";
+  const kept = Math.min(LAST_CALLS, live.calls.size);
+  find("all").hidden = kept <= FIRST_CALLS;
+  find("all").textContent = live.showsAll ? `Show the last ${FIRST_CALLS}` : `Show all ${kept}`;
+  find("all").setAttribute("aria-pressed", String(Boolean(live.showsAll)));
+  showLines(table.querySelector("tbody"), calls);
+  const jobs = live.isConnected ? live.state?.jobs ?? [] : [];
   find("jobs").hidden = jobs.length === 0;
-  find("jobs").lastElementChild.replaceChildren(tableOf([["job"], ["state"], ["progress"]], jobs.map(jobRow)));
+  find("jobs").lastElementChild.replaceChildren(html("table", {}, headOf(["job", "state", "progress"]), html("tbody", {}, ...jobs.map(jobRow))));
+}
+
+/** A line for each call. Lines stay the same elements while their call is shown, so that they keep the focus. */
+function showLines(body, calls) {
+  const ids = new Set(calls.map((call) => call.id));
+  const known = new Map();
+  for (const line of [...body.children]) {
+    if (ids.has(line.dataset.call)) known.set(line.dataset.call, line);
+    else line.remove();
+  }
+  calls.forEach((call, index) => {
+    const line = known.get(call.id) ?? html("tr", { "data-call": call.id, tabindex: "0" }, ...Array.from({ length: 6 }, () => cell("")));
+    fillLine(line, call);
+    if (body.children[index] !== line) body.insertBefore(line, body.children[index] ?? null);
+  });
+}
+
+function fillLine(line, call) {
+  const { waited, took } = timesOf(call, now());
+  const isInstant = waited < INSTANT_MS && (call.served !== null || call.outcome);
+  const texts = [call.tool, outcomeOf(call), isInstant ? "–" : duration(waited), duration(took), ago(now() - call.at), call.lane];
+  texts.forEach((text, index) => {
+    if (line.children[index].textContent !== text) line.children[index].textContent = text;
+  });
+  line.children[0].className = "tool";
+  line.children[1].className = lookOf(call);
 }
 
 function jobRow(job) {
   const progress = html("td", {});
-  if (job.total) progress.append(html("progress", { max: job.total, value: job.done ?? 0, "aria-label": `${job.done ?? 0} of ${job.total}` }), ` ${job.done ?? 0} of ${job.total}`);
-  return html("tr", {}, cell(job.job_id), cell(job.state), progress);
+  if (job.total && !hasEnded(job)) progress.append(html("progress", { max: job.total, value: job.done ?? 0, "aria-label": `${job.done ?? 0} of ${job.total}` }), ` ${job.done ?? 0} of ${job.total}`);
+  return html("tr", {}, cell(job.job_id), cell(job.state, `state-${job.state}`), progress);
 }
 
 /** Versions, settings, state and the last events. No bodies and no token. */

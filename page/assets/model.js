@@ -7,6 +7,9 @@ const INSTANT_MS = 10;
 /** How far apart the message of a call and the beginning or the end of that call may be in the list. */
 const NEAR = 4;
 
+/** The state of an Editor's lane while the Editor has no session: the lane has a gap. */
+const AWAY = "no session";
+
 const OUTCOMES = { ok: "ok", failed: "failed", cancelled: "cancelled", lost: "no answer" };
 
 function seconds(ms) {
@@ -36,6 +39,25 @@ function timesOf(call, now) {
   return { waited: (call.served ?? end) - call.at, took: end - call.at };
 }
 
+/** Whether a call waited for something, and how long it took. */
+function timesText(call, now) {
+  const { waited, took } = timesOf(call, now);
+  const wait = waited >= INSTANT_MS ? `waited ${duration(waited)}` : call.served === null && !call.outcome ? "" : "at once";
+  return [wait, `took ${duration(took)}`].filter(Boolean).join(" · ");
+}
+
+function hasEnded(job) {
+  return !["queued", "running"].includes(job.state);
+}
+
+/** A moment as people say it. */
+function ago(ms) {
+  if (ms < 1000) return "now";
+  if (ms < 60_000) return `${Math.floor(ms / 1000)} s ago`;
+  if (ms < 3_600_000) return `${Math.floor(ms / 60_000)} min ago`;
+  return `${Math.floor(ms / 3_600_000)} h ago`;
+}
+
 /** Turns events into rows. An event of a kind that it does not know is left out. */
 class Builder {
   constructor(lanes, events, first) {
@@ -58,6 +80,7 @@ class Builder {
   build() {
     this.events.forEach((event, index) => this[`on_${event.kind}`]?.(event, index));
     for (const band of this.openBands.values()) this.bands.push({ ...band, toRow: null });
+    foldRows(this.rows, this.calls);
     return { lanes: this.lanes, rows: this.rows, calls: this.calls, bands: this.bands, state: this.state };
   }
 
@@ -146,7 +169,7 @@ class Builder {
     const before = this.state;
     this.state = event.state;
     const server = this.lanes.find((lane) => lane.kind === "server");
-    if (server && !this.stated.size && (before?.waits_for ?? null) !== (event.state.waits_for ?? null)) {
+    if (server && !this.stated.has(server.id) && (before?.waits_for ?? null) !== (event.state.waits_for ?? null)) {
       this.band(server.id, event, index, event.state.waits_for ? `calls wait: ${event.state.waits_for}` : null);
     }
     const editor = this.editors.length === 1 ? this.editors[0].id : null;
@@ -172,7 +195,7 @@ class Builder {
     }
     if (text === null) return;
     const row = this.row(event, index, { kind: "chip", what: "state", lane, text });
-    this.openBands.set(lane, { lane, text, look: "state", fromRow: row.number, until: null });
+    this.openBands.set(lane, { lane, text, look: text.startsWith(AWAY) ? "away" : "state", fromRow: row.number, until: null });
   }
 }
 
@@ -183,7 +206,7 @@ function buildModel(lanes, events, first = 0) {
 /** A row as one sentence, for screen readers and for the bug report. */
 function sentenceOf(row) {
   const at = `${seconds(row.at)} `;
-  const badge = row.badge ? `, ${row.badge.text}` : "";
+  const badge = (row.fold ? `, ${row.fold.length} times` : "") + (row.badge ? `, ${row.badge.text}` : "");
   if (row.kind === "message") {
     const lost = row.lost ? ", lost on the way" : "";
     return `${at}${row.from} to ${row.to}: ${row.what} ${row.text}`.trimEnd() + badge + lost;

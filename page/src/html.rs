@@ -10,8 +10,10 @@ use crate::{Event, Lane};
 const PAGE: &str = include_str!("../assets/page.html");
 pub(crate) const STYLE: &str = include_str!("../assets/page.css");
 /// In the order of their use.
-const SCRIPTS: [&str; 8] = [
+const SCRIPTS: [&str; 10] = [
     include_str!("../assets/model.js"),
+    include_str!("../assets/fold.js"),
+    include_str!("../assets/label.js"),
     include_str!("../assets/draw.js"),
     include_str!("../assets/controls.js"),
     include_str!("../assets/hands.js"),

@@ -6,6 +6,7 @@
 mod diff;
 mod html;
 mod index;
+mod sketch;
 mod svg;
 
 use serde::{Deserialize, Serialize};
@@ -13,7 +14,8 @@ use serde::{Deserialize, Serialize};
 pub use diff::diff;
 pub use html::{Expectation, Finished, LivePage, finished, live};
 pub use index::{Entry, index};
-pub use svg::{Theme, sketch, svg};
+pub use sketch::sketch;
+pub use svg::{Theme, svg};
 
 /// A column of the picture, from left to right: agents, servers, Editors.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

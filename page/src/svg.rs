@@ -1,4 +1,4 @@
-//! A run as a static SVG for documents, and as a small sketch for a list.
+//! A run as a static SVG for documents.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,8 +13,9 @@ const ROW: u64 = 30;
 const GAP_MS: u64 = 500;
 /// States that begin together stand on one row.
 const SAME_MS: u64 = 2;
-/// The width of a letter, of 13 px: labels are cut by it, since nothing here knows the font.
-const LETTER: f64 = 7.3;
+/// The width of a letter of 13 px, plain and bold: labels are cut by it, since nothing here knows the font. A wide one.
+const LETTER: f64 = 7.6;
+const BOLD_LETTER: f64 = 8.8;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Theme {
@@ -80,7 +81,7 @@ pub fn svg(run: &Finished, theme: Theme) -> String {
     drawing.end(&run.title)
 }
 
-fn is_told(event: &Event) -> bool {
+pub(crate) fn is_told(event: &Event) -> bool {
     let Event::Message { what, text, .. } = event else { return true };
     let sets_up = ["server/discover", "initialize", "notifications/initialized", "capability"];
     !sets_up.contains(&what.as_str()) && !sets_up.contains(&text.as_str())
@@ -222,10 +223,10 @@ impl Drawing {
 
     /// As much of the label as fits on the row.
     fn label(&mut self, x: u64, y: u64, what: &str, text: &str) {
-        let room = ((WIDTH - x) as f64 / LETTER) as usize;
-        let rest = room.saturating_sub(what.chars().count() + 1);
-        let cut: String = text.chars().take(rest.saturating_sub(1)).collect();
-        let dots = if text.chars().count() > cut.chars().count() + 1 { "…" } else { "" };
+        let room = WIDTH.saturating_sub(x + 8) as f64 - what.chars().count() as f64 * BOLD_LETTER;
+        let rest = (room.max(0.0) / LETTER) as usize;
+        let cut: String = text.chars().take(rest.saturating_sub(2)).collect();
+        let dots = if text.chars().count() > cut.chars().count() + 2 { "…" } else { "" };
         let text = if dots.is_empty() { text } else { &cut };
         let Colors { back, text: strong, muted, .. } = self.colors;
         let _ = writeln!(
@@ -255,8 +256,8 @@ impl Drawing {
         if self.bands.get(lane).map(|(_, known)| known.as_str()) == text {
             return;
         }
-        if let Some((top, _)) = self.bands.remove(lane) {
-            self.band(lane, top, self.y);
+        if let Some((top, known)) = self.bands.remove(lane) {
+            self.band(lane, &known, top, self.y);
         }
         let Some(text) = text else { return };
         let is_apart = self.chip.as_ref().is_some_and(|other| other != lane)
@@ -265,7 +266,7 @@ impl Drawing {
             self.row(at);
         }
         self.chip = Some(lane.to_owned());
-        let half = (text.chars().count() as f64 * LETTER / 2.0) as u64 + 9;
+        let half = (text.chars().count() as f64 * BOLD_LETTER / 2.0) as u64 + 7;
         let x = self.x(lane).min(WIDTH - half - 1);
         let _ = writeln!(
             self.front,
@@ -279,10 +280,11 @@ impl Drawing {
         self.bands.insert(lane.to_owned(), (self.y, text.to_owned()));
     }
 
-    fn band(&mut self, lane: &str, top: u64, bottom: u64) {
+    /// A lane without a session is a gap: hatched, without its line.
+    fn band(&mut self, lane: &str, text: &str, top: u64, bottom: u64) {
         let x = self.x(lane) - 8;
         let high = bottom.saturating_sub(top);
-        let color = self.colors.band;
+        let color = if text.starts_with("no session") { "url(#wait)" } else { self.colors.band };
         let _ = writeln!(
             self.back,
             r#"<rect x="{x}" y="{top}" width="16" height="{high}" fill="{color}"/>"#
@@ -319,8 +321,8 @@ impl Drawing {
 
     fn end(mut self, title: &str) -> String {
         let height = self.y + 26;
-        for (lane, (top, _)) in std::mem::take(&mut self.bands) {
-            self.band(&lane, top, height - 10);
+        for (lane, (top, text)) in std::mem::take(&mut self.bands) {
+            self.band(&lane, &text, top, height - 10);
         }
         let mut lives = String::new();
         for (lane, x) in &self.xs {
@@ -344,37 +346,20 @@ impl Drawing {
     }
 }
 
-/// The arrows of a run in a few pixels; its colours come from the page around it.
-pub fn sketch(run: &Finished) -> String {
-    const SIZE: (usize, usize) = (132, 72);
-    let places: Vec<&str> = run.lanes.iter().map(|lane| lane.id.as_str()).collect();
-    let step = (SIZE.0 - 12) / places.len().saturating_sub(1).max(1);
-    let x =
-        |lane: &str| places.iter().position(|place| *place == lane).map(|place| 6 + place * step);
-    let arrows = run.events.iter().filter(|event| is_told(event)).filter_map(|event| match event {
-        Event::Message { from, to, error, .. } => Some((x(from)?, x(to)?, *error)),
-        Event::Note { .. }
-        | Event::CallBegan { .. }
-        | Event::CallServed { .. }
-        | Event::CallEnded { .. }
-        | Event::State { .. }
-        | Event::LaneState { .. }
-        | Event::Fault { .. } => None,
-    });
-    let arrows: Vec<_> = arrows.collect();
-    let mut parts = String::new();
-    for lane in 0..places.len() {
-        let _ = write!(parts, r#"<path class="life" d="M{} 2V{}"/>"#, 6 + lane * step, SIZE.1 - 2);
+#[cfg(test)]
+mod tests {
+    use super::{BOLD_LETTER, Drawing, LETTER, LIGHT, WIDTH};
+
+    #[test]
+    fn a_label_ends_before_the_right_edge() {
+        let mut drawing = Drawing::new(&[], LIGHT);
+        for what in ["hello", "submit_job_result"] {
+            let x = WIDTH / 2;
+            drawing.label(x, 0, what, &"w".repeat(200));
+            let (_, rest) = drawing.front.rsplit_once("</tspan> ").unwrap();
+            let letters = rest.split_once('<').unwrap().0.chars().count();
+            let right = x as f64 + what.len() as f64 * BOLD_LETTER + letters as f64 * LETTER;
+            assert!(right <= WIDTH as f64 && right > WIDTH as f64 - 30.0, "{what} ends at {right}");
+        }
     }
-    let rows = arrows.len().max(8);
-    for (number, (from, to, error)) in arrows.into_iter().enumerate() {
-        let y = 6 + (SIZE.1 - 12) * number / rows;
-        let class = if error { "error" } else { "arrow" };
-        let tip = if to > from { "l-3 -2v4z" } else { "l3 -2v4z" };
-        let _ = write!(parts, r#"<path class="{class}" d="M{from} {y}H{to}{tip}"/>"#);
-    }
-    format!(
-        r#"<svg class="sketch" viewBox="0 0 {0} {1}" width="{0}" height="{1}" aria-hidden="true">{parts}</svg>"#,
-        SIZE.0, SIZE.1,
-    )
 }

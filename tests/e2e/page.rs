@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use harness::agent::{HttpAgent, StdioAgent};
+use harness::editor::Program;
 use harness::server::{Scratch, Server};
 use harness::viewer::Viewer;
 use serde_json::{Value, json};
@@ -83,13 +84,19 @@ fn a_reload_is_drawn_as_a_gap_in_the_lane_of_the_editor() {
     let state = viewer.wait_for(kind("state"));
     assert_eq!(state["state"]["waits_for"], "reloading", "{state}");
     let waits = agent.call("read_console", &json!({}));
-    viewer.wait_for(|event| event["text"] == "waits: reloading");
+    let says = |event: &Value| {
+        event["text"].as_str().is_some_and(|text| text.ends_with(" waits: reloading"))
+    };
+    viewer.wait_for(says);
     plugin.close();
     let gap = viewer.wait_for(|event| event["text"] == "no session: reloading");
     assert_eq!((&gap["kind"], &gap["lane"]), (&json!("lane_state"), &json!("unity")));
     let mut plugin = Plugin::ready(agent.port);
     let over = viewer.wait_for(|event| event["kind"] == "lane_state" && event["lane"] == "unity");
     assert!(over["text"].is_null() && over["at"].as_u64() >= gap["at"].as_u64(), "{over}");
+    // The frames of the new session are below the gap.
+    viewer.wait_for(message("hello", "server", "unity"));
+    viewer.wait_for(message("execute", "server", "unity"));
     let request = plugin.expect("execute");
     plugin.answer_console(&request, "x");
     waits.read();
@@ -284,12 +291,12 @@ fn a_viewer_does_not_hold_up_the_end() {
     viewer.ends();
 }
 
-/// The middle one of the times of so many calls, in microseconds.
+/// The middle one of the times of so many calls that reach Unity, in microseconds.
 fn p50(agent: &mut StdioAgent, calls: usize) -> u128 {
     let mut times: Vec<u128> = (0..calls)
         .map(|_| {
             let began = Instant::now();
-            agent.run("get_editor_state", json!({})).unwrap();
+            agent.run("read_console", json!({ "max_entries": 1 })).unwrap();
             began.elapsed().as_micros()
         })
         .collect();
@@ -297,27 +304,38 @@ fn p50(agent: &mut StdioAgent, calls: usize) -> u128 {
     times[calls / 2]
 }
 
-/// `cargo test -p e2e --test e2e page::calls_are -- --nocapture` shows the ratio.
+/// What a viewer costs a call is less than the noise of a machine, so the best of several rounds counts: a server that
+/// makes calls wait for a viewer is slow in each. `cargo test -p e2e --test e2e page::calls_are -- --nocapture` shows
+/// the times.
 #[test]
 fn calls_are_as_fast_with_a_viewer() {
+    const RATIO_MAX: f64 = 1.25;
     let mut server = Server::start(&["--stdio"]);
     let port = server.port();
+    let mut editor = Program::MockUnity.start(port, &["--tool-time", "0ms"]);
+    editor.gets("capability");
     let mut agent = StdioAgent::new(&mut server);
-    p50(&mut agent, 200);
-    let mut ratios: Vec<f64> = (0..7)
-        .map(|_| {
-            let without = p50(&mut agent, 300);
-            let viewer = Viewer::open(port, "");
-            let reading = std::thread::spawn(move || {
-                let mut viewer = viewer;
-                viewer.read_for(Duration::from_millis(400));
-            });
-            let with = p50(&mut agent, 300);
-            reading.join().unwrap();
-            with as f64 / without as f64
-        })
-        .collect();
-    ratios.sort_by(f64::total_cmp);
-    eprintln!("p50 with a viewer / without: {:.2} (each round: {ratios:.2?})", ratios[3]);
-    assert!(ratios[3] < 2.0, "{ratios:?}");
+    p50(&mut agent, 300);
+    let mut best = f64::INFINITY;
+    for _ in 0..8 {
+        let without = p50(&mut agent, 300);
+        let mut viewer = Viewer::open(port, "");
+        viewer.snapshot();
+        let reading = std::thread::spawn(move || {
+            viewer.read_for(Duration::from_millis(300));
+            viewer.text.matches("\"call_ended\"").count()
+        });
+        let with = p50(&mut agent, 300);
+        let seen = reading.join().unwrap();
+        let ratio = with as f64 / without as f64;
+        eprintln!(
+            "p50 of read_console: {without} us without a viewer, {with} us with one, {ratio:.2} ({seen} ends seen)"
+        );
+        assert!(seen > 0, "the viewer saw the calls");
+        best = best.min(ratio);
+        if best < RATIO_MAX {
+            return;
+        }
+    }
+    panic!("calls with a viewer take {best:.2} times as long at best");
 }

@@ -1,25 +1,28 @@
-// Pages of finished runs: six, from simple to a random plan.
+// Pages of finished runs, from simple to a random plan with a flood of messages.
 import assert from "node:assert/strict";
 import { OUT, lowContrast, open, overflow, withBrowser } from "./tools.mjs";
 
-const NAMES = ["simple", "reload", "job", "reconnect", "relay", "plan"];
+const NAMES = ["simple", "reload", "job", "reconnect", "relay", "plan", "busy"];
 
-/** Labels that are far from their event, and arrows that share a row of pixels. */
+/** Labels that begin far from their event, and arrows that share a row of pixels. A note may end at its dot instead. */
 async function labelsAreNear(page) {
   const found = await page.evaluate(() => {
     const far = [];
     const rows = [];
     for (const row of document.querySelectorAll(".row.message, .row.note, .row.fault")) {
       const label = row.querySelector(".label")?.getBoundingClientRect();
-      const mark = (row.querySelector(".arrow") ?? row.querySelector(".dot"))?.getBoundingClientRect();
-      if (!label || !mark) {
+      const arrow = row.querySelector(".arrow")?.getBoundingClientRect();
+      const mark = arrow ?? row.querySelector(".dot")?.getBoundingClientRect();
+      if (!label?.width || !mark) {
         far.push(`${row.id} has no label`);
         continue;
       }
-      const across = Math.max(0, label.left - mark.right, mark.left - label.right);
+      const across = (x) => Math.max(0, mark.left - x, x - mark.right);
+      const ends = arrow ? [label.left] : [label.left, label.right];
       const down = Math.max(0, label.top - mark.bottom, mark.top - label.bottom);
-      if (Math.hypot(across, down) > 24) far.push(`${row.id} ${Math.round(Math.hypot(across, down))} px`);
-      if (row.querySelector(".arrow")) rows.push(Math.round(mark.top));
+      const distance = Math.hypot(Math.min(...ends.map(across)), down);
+      if (distance > 24) far.push(`${row.id} ${Math.round(distance)} px`);
+      if (arrow) rows.push(Math.round(mark.top));
     }
     const twice = rows.filter((y, index) => rows.indexOf(y) !== index);
     const outside = [...document.querySelectorAll(".label, .heads text")].filter((text) => {
@@ -33,6 +36,27 @@ async function labelsAreNear(page) {
   assert.deepEqual(found.outside, [], "labels outside of the window");
   assert.ok(found.arrows > 1, "there are arrows");
   return found.arrows;
+}
+
+/** To scale, arrows may be close to each other: none goes through a label that is shown. */
+async function labelsAreReadableToScale(page) {
+  await page.keyboard.press("t");
+  const { struck, shown } = await page.evaluate(() => {
+    const rows = [...document.querySelectorAll(".row.message, .row.note")];
+    const arrows = rows.map((row) => [row, row.querySelector(".arrow")]).filter(([, arrow]) => arrow).map(([row, arrow]) => ({ row, ...Object.fromEntries(["x1", "x2", "y1", "y2"].map((name) => [name, Number(arrow.getAttribute(name))])) }));
+    const labels = rows.map((row) => row.querySelector(".label")).filter((label) => label?.checkVisibility({ visibilityProperty: true }));
+    const goesThrough = (arrow, box) => [0.1, 0.3, 0.5, 0.7, 0.9].some((share) => {
+      const x = box.x + box.width * share;
+      if (x < Math.min(arrow.x1, arrow.x2) || x > Math.max(arrow.x1, arrow.x2)) return false;
+      const y = arrow.y1 + ((arrow.y2 - arrow.y1) * (x - arrow.x1)) / (arrow.x2 - arrow.x1);
+      return y > box.y + 4 && y < box.y + box.height - 4;
+    });
+    const struck = labels.filter((label) => arrows.some((arrow) => arrow.row !== label.parentElement && goesThrough(arrow, label.getBBox())));
+    return { struck: struck.map((label) => label.textContent), shown: labels.length };
+  });
+  assert.deepEqual(struck, [], "labels that an arrow goes through");
+  assert.ok(shown > 3, `${shown} labels are shown to scale`);
+  await page.keyboard.press("t");
 }
 
 const chosen = (page) => page.evaluate(() => document.querySelector(".row.chosen")?.id ?? null);
@@ -68,7 +92,7 @@ async function panelOpensBesideAndCloses(page) {
   await page.keyboard.press("End");
   await page.keyboard.press("Enter");
   const covers = () => page.evaluate(() => {
-    const row = document.querySelector(".row.chosen .hit").getBoundingClientRect();
+    const row = document.querySelector(".hit.chosen").getBoundingClientRect();
     const panel = document.getElementById("panel").getBoundingClientRect();
     const lies = row.left < panel.right - 1 && panel.left < row.right - 1 && row.top < panel.bottom - 1 && panel.top < row.bottom - 1;
     return lies;
@@ -85,6 +109,7 @@ async function aFilterShowsOnlyItsRows(page) {
   await page.locator("#filters summary").click();
   const all = await page.locator(".row").count();
   await page.locator("#kind").selectOption("call");
+  assert.equal(await page.locator(".band").count(), 0, "no band without the row that explains it");
   const calls = await page.locator(".row").count();
   assert.ok(calls > 0 && calls < all, `${calls} of ${all} rows are calls`);
   await page.locator("#clear").click();
@@ -97,24 +122,102 @@ async function aFilterShowsOnlyItsRows(page) {
 }
 
 async function aCallIsLit(page) {
+  await page.keyboard.press("Escape");
   const chip = page.locator("#chips button").first();
   await chip.hover();
-  const { lit, faded } = await page.evaluate(() => ({
+  const lights = () => page.evaluate(() => ({
     lit: document.querySelectorAll(".row.lit").length,
     faded: [...document.querySelectorAll(".row:not(.lit)")].every((row) => Number(getComputedStyle(row).opacity) < 0.5),
   }));
+  const { lit, faded } = await lights();
   assert.ok(lit >= 1 && faded, "the messages of the call are lit, the others faded");
   await page.mouse.move(0, 0);
   assert.equal(await page.locator(".row.lit").count(), 0);
   assert.ok(await page.locator(".bar").count() > 0, "calls are bars");
+  const isBelow = await page.evaluate(() => Boolean(document.querySelector(".hit").compareDocumentPosition(document.querySelector(".bar")) & Node.DOCUMENT_POSITION_FOLLOWING));
+  assert.ok(isBelow, "the light is below the bars");
+
+  await chip.click();
+  const place = await page.evaluate(() => (document.querySelector(".hit.chosen").getBoundingClientRect().top - document.getElementById("sticky").getBoundingClientRect().bottom) / window.innerHeight);
+  const canScroll = await page.evaluate(() => window.scrollY > 0 && window.scrollY + window.innerHeight < document.documentElement.scrollHeight - 2);
+  assert.ok(place > 0 && (place < 0.34 || !canScroll), `the first message of a chosen call is in the upper third: ${place}`);
+  await chip.click();
+  await page.mouse.move(0, 0);
+  await page.locator("#drawing").focus();
+  for (let row = 0; row < 2; row += 1) await page.keyboard.press("j");
+  const call = await page.evaluate(() => document.querySelector(".row.chosen").dataset.call ?? null);
+  assert.equal((await lights()).lit > 0, call !== null, "a step lights the call of its row");
+  await page.keyboard.press("Escape");
+}
+
+const TIMES = /^(waited [\d.]+ (ms|s)|waited \d+ min \d+ s|at once) · took /;
+
+async function chipsSayHowLongAndAreAllThere(page) {
+  const texts = await page.locator("#chips button[data-call] .times").allTextContents();
+  for (const text of texts) assert.match(text, TIMES);
+  const more = page.locator("#chips .more");
+  if (!(await more.count())) return;
+  const hidden = Number.parseInt(await more.innerText(), 10);
+  await more.click();
+  assert.equal(await page.locator("#chips button[data-call]").count(), texts.length + hidden, "the button shows the rest");
+}
+
+async function jobsAreOverAtTheEnd(page) {
+  await page.keyboard.press("End");
+  const boxes = await page.locator("#boxes").innerText();
+  assert.doesNotMatch(boxes, /job-\S+ (queued|running)/, "no job is left open");
+  await page.keyboard.press("Escape");
+}
+
+/** A flood of equal messages is one row: its panel lists them, and a step passes them. */
+async function aFloodIsOneRow(browser) {
+  const { page, close } = await open(browser, `file://${OUT}/busy.html`);
+  assert.ok((await page.locator(".row").count()) < 120, "600 messages are few rows");
+  const head = page.locator(".row", { hasText: "× 200" }).first();
+  const id = await head.getAttribute("id");
+  await page.goto(`file://${OUT}/busy.html#e${Number(id.slice(4)) + 5}`);
+  assert.equal(await chosen(page), id, "the address of a folded event leads to its row");
+  await page.locator("#drawing").focus();
+  await page.keyboard.press("j");
+  const next = await chosen(page);
+  assert.ok(Number(next.slice(4)) >= Number(id.slice(4)) + 200, `${id} ${next}`);
+  await page.keyboard.press("k");
+  await page.keyboard.press("Enter");
+  assert.match(await page.locator("#panel-facts").innerText(), /200 times: 7\.391 s/);
+  await close();
+}
+
+/** Polls and their answers are two rows, the request above. */
+async function pollsAreTwoRows(browser) {
+  const { page, close } = await open(browser, `file://${OUT}/relay.html`);
+  const texts = await page.locator(".row .label").allTextContents();
+  const at = texts.findIndex((text) => /^GET× \d+, until .*\/healthz$/.test(text));
+  assert.ok(at >= 0 && texts[at + 1].startsWith("answer× "), texts.join("\n"));
+  await close();
+}
+
+async function whatFailedIsShownTwice(browser) {
+  const { page, close } = await open(browser, `file://${OUT}/failed.html`);
+  const problem = await page.locator(".problem").first().innerText();
+  assert.ok(problem.includes("\n") && !problem.includes("\\u{a}"), problem);
+  const link = page.getByText("Show it").first();
+  for (let time = 0; time < 2; time += 1) {
+    await link.click();
+    await page.waitForFunction(() => document.querySelector(".row.chosen"));
+    await page.keyboard.press("Escape");
+    await page.evaluate(() => window.scrollTo(0, 0));
+    assert.equal(await chosen(page), null);
+  }
+  await page.screenshot({ path: `${OUT}/failed-light.png`, fullPage: true });
+  await close();
 }
 
 /** Zoom and the switch of the scale keep what is under the pointer or chosen. */
 async function placesAreKept(page) {
   await page.keyboard.press("End");
   await page.keyboard.press("k");
-  const at = () => page.evaluate(() => document.querySelector(".row.chosen .hit").getBoundingClientRect().top);
-  const box = await page.locator(".row.chosen .hit").boundingBox();
+  const at = () => page.evaluate(() => document.querySelector(".hit.chosen").getBoundingClientRect().top);
+  const box = await page.locator(".hit.chosen").boundingBox();
   await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
   await page.keyboard.down("Control");
   await page.mouse.wheel(0, -80);
@@ -149,6 +252,9 @@ await withBrowser(async (browser) => {
         await aFilterShowsOnlyItsRows(page);
         await aCallIsLit(page);
         await placesAreKept(page);
+        await labelsAreReadableToScale(page);
+        await chipsSayHowLongAndAreAllThere(page);
+        await jobsAreOverAtTheEnd(page);
         await anAddressNamesAMoment(browser, address, ends);
         console.log(`ok ${name}: ${arrows} arrows`);
       }
@@ -165,4 +271,8 @@ await withBrowser(async (browser) => {
     assert.deepEqual(phone.problems, []);
     await phone.close();
   }
+  await aFloodIsOneRow(browser);
+  await pollsAreTwoRows(browser);
+  await whatFailedIsShownTwice(browser);
+  console.log("ok a flood is one row, and what failed is shown");
 });

@@ -102,13 +102,17 @@ async function aCallAppearsWithinASecond(browser) {
   assert.equal(await page.locator("#drawing img, #drawing b, #last b").count(), 0, "text stays text");
   await until("hostile text is shown", async () => (await page.locator("#drawing").textContent()).includes("<img src=x"));
 
+  await aLineLightsItsCall(page);
   const at = fake.now();
+  fake.send({ kind: "lane_state", at, lane: "Unity", text: "compiling" }, { kind: "lane_state", at: at + 10, lane: "Unity", text: "no session: reloading" });
   fake.send(state(at, "compiling", "compiling"), state(at + 10, "reloading", "reloading"), { kind: "note", at: at + 10, lane: "Unity", text: "connection closed" });
   await page.locator("text.chip", { hasText: "reloading" }).first().waitFor();
-  fake.send(state(at + 3000, "ready", null), ...call("c2", at + 3001));
+  fake.send({ kind: "lane_state", at: at + 3000, lane: "Unity" }, state(at + 3000, "ready", null), ...call("c2", at + 3001));
   await until("the reload is a gap", async () => (await page.locator("#drawing").textContent()).includes("⋯ 3.0 s"));
-  assert.ok((await page.locator(".band").count()) >= 2, "bands on the lanes of the server and of Unity");
+  const bands = await page.locator(".band").allTextContents();
+  for (const band of ["calls wait: compiling", "calls wait: reloading", "no session: reloading"]) assert.ok(bands.includes(band), `${band} is not in ${bands}`);
   assert.match(await page.locator("#jobs").innerText(), /job-1[\s\S]*3 of 12/);
+  await theListIsShortAndJobsEnd(page, fake);
   for (const colorScheme of ["light", "dark"]) {
     await page.emulateMedia({ colorScheme });
     assert.deepEqual(await lowContrast(page), [], `live ${colorScheme}: contrast`);
@@ -116,11 +120,39 @@ async function aCallAppearsWithinASecond(browser) {
   }
   await page.setViewportSize({ width: 390, height: 800 });
   await until("the phone is not too narrow", async () => (await overflow(page)) <= 0);
+  const outcome = await page.locator("#last tbody tr").first().locator("td").nth(1).boundingBox();
+  assert.ok(outcome.x >= 0 && outcome.x + outcome.width <= 390, "a phone shows the outcome");
   await page.screenshot({ path: `${OUT}/live-phone.png`, fullPage: true });
   await aBugReportHasNoSecrets(page);
   assert.deepEqual(problems, []);
   await close();
   await fake.stop();
+}
+
+async function aLineLightsItsCall(page) {
+  const line = page.locator("#last tbody tr").first();
+  await line.focus();
+  assert.ok((await page.locator(".row.lit").count()) >= 3, "the messages of the call are lit");
+  await page.locator("#drawing").focus();
+  assert.equal(await page.locator(".row.lit").count(), 0);
+  await page.keyboard.press("Home");
+  assert.ok((await page.locator(".row.lit").count()) >= 3, "a step lights the call of its row");
+  await page.keyboard.press("Escape");
+}
+
+async function theListIsShortAndJobsEnd(page, fake) {
+  await page.evaluate(() => { for (const option of document.querySelectorAll("#kind option")) option.marked = true; });
+  for (let number = 3; number < 10; number += 1) fake.send(...call(`c${number}`, fake.now()));
+  const ended = state(fake.now(), "ready", null);
+  ended.state.jobs[0].state = "failed";
+  fake.send(ended);
+  await page.locator("#jobs", { hasText: "failed" }).waitFor();
+  assert.equal(await page.locator("#jobs progress").count(), 0, "an ended job has no bar");
+  assert.equal(await page.locator("#last tbody tr").count(), 5);
+  await page.getByRole("button", { name: "Show all 9" }).click();
+  assert.equal(await page.locator("#last tbody tr").count(), 9);
+  await page.getByRole("button", { name: "Show the last 5" }).click();
+  assert.ok(await page.evaluate(() => [...document.querySelectorAll("#kind option")].every((option) => option.marked)), "an unchanged list is not filled again");
 }
 
 async function aBugReportHasNoSecrets(page) {
@@ -137,6 +169,7 @@ async function thePageSaysWhatIsWrongAndComesBack(browser) {
   await fake.listen();
   const { page, close } = await open(browser, fake.address, allows(fake));
   await page.getByText("Two others are watching").waitFor();
+  assert.match(await page.locator("#boxes").innerText(), /Server\s+unknown/);
   fake.isFull = false;
   await page.reload();
   await page.getByText("Live", { exact: true }).waitFor();
@@ -190,7 +223,7 @@ async function halfAnHourStaysSmall(browser) {
     for (const event of events) isFree = fake.write(viewer, "event", event.kind === "message" ? { ...event, body } : event);
     if (!isFree) await new Promise((done) => viewer.once("drain", done));
   }
-  await until("the last call is shown", async () => (await page.locator("#last").innerText()).includes("1799.000 s"), 60_000);
+  await until("the last call is shown", async () => (await page.locator("#last tr[data-call=c1799]").count()) === 1, 60_000);
   const client = await page.context().newCDPSession(page);
   await client.send("HeapProfiler.collectGarbage");
   const { usedSize } = await client.send("Runtime.getHeapUsage");

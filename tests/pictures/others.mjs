@@ -24,6 +24,9 @@ await withBrowser(async (browser) => {
     }
     const phone = await open(browser, `file://${OUT}/${file}`, { viewport: { width: 390, height: 800 } });
     assert.ok((await overflow(phone.page)) <= 0, `${name}: wider than a phone`);
+    const scrolls = await phone.page.evaluate(() => [...document.querySelectorAll(".scroll")].some((one) => one.scrollWidth > one.clientWidth + 1));
+    assert.equal(scrolls, false, `${name}: a phone must not scroll sideways`);
+    await phone.page.screenshot({ path: `${OUT}/${name}-phone.png` });
     await phone.close();
   }
   const { page, close } = await open(browser, `file://${OUT}/site/index.html`, { allows: (url) => url.startsWith("file:") });

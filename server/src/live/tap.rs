@@ -254,7 +254,7 @@ impl Open {
                 self.note(at, text, started.as_ref());
             }
             Note::CallWaits { request_id, reason, .. } => {
-                self.note(at, format!("waits: {reason}"), Some(request_id));
+                self.note(at, format!("{} waits: {reason}", request_id.0), Some(request_id));
             }
             Note::SessionContested { .. } => {
                 self.note(at, "a second Editor has connected", None);
@@ -289,9 +289,13 @@ impl Open {
         }
     }
 
+    /// Shows at once that the gap is over: the frames that follow belong to the new session.
     fn session_began(&mut self, now: Timestamp, core: &impl Core) {
-        (self.away, self.known.refused) = (None, None);
         let report = core.editor_report(now);
+        (self.away, self.known.refused, self.known.waiting) = (None, None, report.waiting_reason);
+        (self.known.server, self.known.editor) = (report.server_state, report.editor_state);
+        self.show_unity(millis(now));
+        self.show_known(millis(now));
         let project = report.project;
         let editor = Editor {
             plugin_version: report.plugin_version.unwrap_or_default(),
@@ -327,6 +331,10 @@ impl Open {
         self.show_unity(at);
         let load = core.load();
         (self.known.queue, self.known.running) = (load.queue_length, load.running);
+        self.show_known(at);
+    }
+
+    fn show_known(&self, at: Millis) {
         let mut history = self.live.lock();
         if history.known == self.known {
             return;

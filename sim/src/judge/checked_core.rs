@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use coordination::Core;
 use coordination::{
-    Boot, CallId, Deadline, EditorReport, Effect, Event, Limits, Load, Reason, Request,
+    Boot, CallId, Deadline, EditorReport, Effect, Event, Limits, Load, Note, Reason, Request,
     ServerState, Timestamp, ValidCall, Why, rendering,
 };
 use protocol::{EditorState, Json, RequestId};
@@ -13,7 +13,7 @@ use protocol::{EditorState, Json, RequestId};
 use crate::judge::coverage::Coverage;
 use crate::judge::model::{Ask, Asked, Millis, Model};
 use crate::levels::clock;
-use crate::record::log::Log;
+use crate::record::log::{JOB_NOTE, Log};
 
 /// More deadlines at one moment mean that time stands still.
 const ROUNDS_MAX: u32 = 1_000;
@@ -166,6 +166,26 @@ impl<C: Core> CheckedCore<C> {
         }
     }
 
+    /// Records what becomes of jobs. A trace does not show it.
+    fn note_jobs(&self, effects: &[Effect]) {
+        if self.log.is_brief {
+            return;
+        }
+        for effect in effects {
+            let Effect::Note(note) = effect else { continue };
+            let shown = if let Note::JobIssued { names } = note {
+                names.job.map(|job| format!("{job} queued {}", names.request_id.0))
+            } else if let Note::JobChanged { job, state } = note {
+                Some(format!("{job} {}", rendering::job_state(*state)))
+            } else {
+                None
+            };
+            if let Some(shown) = shown {
+                self.log.note(clock::now(), &self.host, JOB_NOTE, shown);
+            }
+        }
+    }
+
     /// Records what `get_editor_state` would answer, if it has changed.
     fn note_state(&mut self, now: Timestamp) {
         if self.log.is_brief {
@@ -190,6 +210,7 @@ impl<C: Core> Core for CheckedCore<C> {
         let mut effects = self.meet_deadlines(now, event == Event::DeadlineReached);
         self.tell_model(millis(now), &event);
         effects.extend(self.decide(now, event));
+        self.note_jobs(&effects);
         self.note_state(now);
         effects
     }

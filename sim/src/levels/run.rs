@@ -150,7 +150,7 @@ fn run_with(level: Level, scenario: &Scenario, fault: Fault, log: Log) -> Run {
     coverage.add(&seen);
     coverage.count_run(scenario.repeats_names());
     failures.extend(broken);
-    let failures = failures.iter().map(|failure| printable(failure, usize::MAX)).collect();
+    let failures = failures.iter().map(|failure| printable_lines(failure)).collect();
     coverage.count_faults(scenario, &calls, simulated);
     let mut records = records;
     for (editor, (starts, books)) in &books {
@@ -168,6 +168,12 @@ fn run_with(level: Level, scenario: &Scenario, fault: Fault, log: Log) -> Run {
     records.sort_by_key(|record| record.at);
     let hidden = hidden_frames(scenario);
     Run { records, failures, simulated, coverage, hidden, lines: OnceCell::new() }
+}
+
+/// Text of a peer that is in a failure must not control the terminal. Lines stay lines.
+fn printable_lines(text: &str) -> String {
+    let lines: Vec<String> = text.lines().map(|line| printable(line, usize::MAX)).collect();
+    lines.join("\n")
 }
 
 fn hidden_frames(scenario: &Scenario) -> &'static [&'static str] {

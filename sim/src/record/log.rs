@@ -7,6 +7,9 @@ use protocol::Json;
 
 use crate::levels::clock;
 
+/// The kind of a note about a job: `job-s1-1 running`. Only the picture uses it.
+pub(crate) const JOB_NOTE: &str = "job";
+
 /// One connection between two hosts.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Wire {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use protocol::{Json, printable};
 
-use crate::record::log::{Crossing, Record, RecordKind, Wire, WireMessage};
+use crate::record::log::{Crossing, JOB_NOTE, Record, RecordKind, Wire, WireMessage};
 use crate::scenario::{SERVER, UNITY, UNITY2};
 
 /// Longer values are cut.
@@ -85,6 +85,7 @@ struct Writer {
 impl Writer {
     fn line(&mut self, record: &Record) -> Option<Line> {
         match &record.what {
+            RecordKind::Note { kind: JOB_NOTE, .. } => None,
             RecordKind::Note { actor, kind, text } => Some(Line {
                 at: record.at,
                 actor: actor.clone(),

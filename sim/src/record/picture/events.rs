@@ -10,7 +10,7 @@ use super::calls::Calls;
 use super::pairs::{Pairs, other_end};
 use super::state::Known;
 use crate::levels::run::{Level, Run};
-use crate::record::log::{Crossing, Record, RecordKind, Wire, WireMessage};
+use crate::record::log::{Crossing, JOB_NOTE, Record, RecordKind, Wire, WireMessage};
 use crate::record::trace::{self, Line, Sign};
 use crate::scenario::{NETWORK, SERVER, Scenario};
 
@@ -28,7 +28,8 @@ pub(super) fn events(run: &Run, scenario: &Scenario, lanes: &[Lane], level: Leve
         shows_heartbeats: scenario.shows_heartbeats,
         calls: Calls::default(),
         known: Known::default(),
-        sockets: BTreeMap::new(),
+        sessions: BTreeMap::new(),
+        said: BTreeMap::new(),
         // The core level records no arrival at Unity.
         has_arrivals: level != Level::Core,
         events: Vec::new(),
@@ -86,8 +87,10 @@ struct Teller<'a> {
     shows_heartbeats: bool,
     calls: Calls,
     known: Known,
-    /// The connection on which an Editor said hello last.
-    sockets: BTreeMap<Arc<str>, Wire>,
+    /// The connection of each Editor that has a session.
+    sessions: BTreeMap<Arc<str>, Wire>,
+    /// The state that each Editor said last, if it is not ready.
+    said: BTreeMap<Arc<str>, Option<String>>,
     has_arrivals: bool,
     events: Vec<Event>,
 }
@@ -105,7 +108,7 @@ impl Teller<'_> {
                     if self.pairs.is_alone(number) {
                         self.alone(number, at, host, wire, message);
                     }
-                    self.arrived(host, message);
+                    self.arrived(host, wire, message);
                 }
                 Crossing::Ended => self.ended(number, at, host, wire),
             },
@@ -115,11 +118,13 @@ impl Teller<'_> {
     }
 
     /// What the server learns when a message arrives.
-    fn arrived(&mut self, host: &str, message: &WireMessage) {
+    fn arrived(&mut self, host: &str, wire: &Wire, message: &WireMessage) {
         if let WireMessage::Json(frame) = message
             && trace::is_server(host)
+            && trace::is_unity(&wire.client)
         {
-            self.known.received(frame);
+            let call = self.calls.of_frame(frame);
+            self.known.received(frame, call.as_deref());
         }
     }
 
@@ -149,12 +154,12 @@ impl Teller<'_> {
                 self.events.extend(self.calls.begin(at, wire, json));
             }
             if by_server && trace::is_unity(&wire.client) {
-                self.known.sent(json);
-                if let Some(call) = self.calls.of_frame(json) {
-                    self.events.extend(self.calls.serve(at, &call));
+                let call = self.calls.of_frame(json);
+                self.known.sent(json, call.as_deref());
+                self.events.extend(call.and_then(|call| self.calls.serve(at, &call)));
+                if type_of(message) == "hello" {
+                    self.sessions.insert(wire.client.clone(), wire.clone());
                 }
-            } else if by_server {
-                self.known.answered(json);
             }
         }
         let call = self.call_of(wire, message);
@@ -174,13 +179,11 @@ impl Teller<'_> {
     fn unity_said(&mut self, at: u64, host: &str, wire: &Wire, message: &WireMessage) {
         let WireMessage::Json(frame) = message else { return };
         let kind = type_of(message);
-        if kind == "hello" {
-            self.sockets.insert(wire.client.clone(), wire.clone());
-        }
         if matches!(kind, "hello" | "editor_status")
             && let Some(state) = frame.get("state").and_then(Json::as_str)
         {
             let text = (state != "ready").then(|| state.to_owned());
+            self.said.insert(wire.client.clone(), text.clone());
             self.events.push(Event::LaneState { at, lane: host.to_owned(), text });
         }
     }
@@ -192,9 +195,19 @@ impl Teller<'_> {
         if let Some(line) = self.lines.get(number).and_then(Option::as_ref) {
             self.push_note(at, line);
         }
+        if host == &*wire.server && self.sessions.get(&wire.client) == Some(wire) {
+            self.sessions.remove(&wire.client);
+            let why = self.said.remove(&wire.client).flatten();
+            let why = why.map(|state| format!(": {state}")).unwrap_or_default();
+            let (lane, text) = (wire.client.to_string(), Some(format!("no session{why}")));
+            self.events.push(Event::LaneState { at, lane, text });
+        }
     }
 
     fn note(&mut self, number: usize, at: u64, kind: &str, text: &str) {
+        if kind == JOB_NOTE {
+            self.known.job(text);
+        }
         let Some(line) = self.lines.get(number).and_then(Option::as_ref) else { return };
         if line.actor == NETWORK {
             self.fault(number, at, line);
@@ -284,9 +297,19 @@ fn event(
     let (what, text) = match line {
         Some(line) => (line.what.clone(), line.fields.clone()),
         None => {
-            let told = trace::describe(message);
+            let told = match message {
+                WireMessage::Close { code, reason } => {
+                    let code = code.map(|code| format!("{code} ")).unwrap_or_default();
+                    format!("close {code}{reason}")
+                }
+                WireMessage::Text(_) => "(not JSON)".to_owned(),
+                WireMessage::Binary(length) => format!("(binary) {length} bytes"),
+                WireMessage::Get(path) => format!("GET {path}"),
+                WireMessage::Status(status) => format!("HTTP {status}"),
+                WireMessage::Json(_) => trace::describe(message),
+            };
             let (what, text) = told.split_once(' ').unwrap_or((&told, ""));
-            (what.to_owned(), text.to_owned())
+            (what.to_owned(), text.trim_end().to_owned())
         }
     };
     let error = what == "close" || what == "error" || text.contains("ERR_");

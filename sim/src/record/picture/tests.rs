@@ -65,10 +65,72 @@ fn a_failed_expectation_says_what_differs_and_where() {
     let failed: Vec<_> =
         drawn.expectations.iter().filter(|expectation| expectation.problem.is_some()).collect();
     assert_eq!(failed.len(), 2, "{:#?}", drawn.expectations);
-    assert!(failed[0].problem.as_ref().unwrap().contains("count: expected -1"));
+    let problem = failed[0].problem.as_ref().unwrap();
+    assert!(problem.contains("count: expected -1"), "{problem}");
+    assert!(problem.contains('\n') && !problem.contains("\\u{a}"), "lines stay lines: {problem}");
     let shown = &drawn.events[failed[0].event.unwrap()];
     assert!(matches!(shown, Event::CallEnded { call, .. } if call == "r1"), "{shown:?}");
     assert!(!drawn.has_passed());
+}
+
+const JOBS: &str = "why: x\nunity: { tests: { count: 4, takes: 400ms } }\nserver: { job_poll_interval_ms: 100 }\nsteps:\n  - { at: 1s, call: run_tests, as: t1, ok: { state: queued } }\n  - { at: 5s, unity: reload }\n  - { at: 9s, call: get_editor_state, as: s1, ok: {} }\nexpect: { executed: [t1] }\n";
+
+fn states(drawn: &Finished) -> Vec<&page::State> {
+    let mut states = Vec::new();
+    for event in &drawn.events {
+        if let Event::State { state, .. } = event {
+            states.push(state);
+        }
+    }
+    states
+}
+
+#[test]
+fn a_job_is_followed_to_its_end_although_no_agent_asks() {
+    let (_, drawn) = drawn(Level::Full, JOBS);
+    let states = states(&drawn);
+    let has = |wanted: &str, done: Option<u64>| {
+        states
+            .iter()
+            .any(|state| state.jobs.iter().any(|job| job.state == wanted && job.done == done))
+    };
+    assert!(has("queued", None) && has("running", Some(2)), "{states:#?}");
+    let last = states.last().unwrap();
+    assert_eq!(last.jobs.len(), 1);
+    assert_eq!(
+        (last.jobs[0].job_id.as_str(), last.jobs[0].state.as_str()),
+        ("job-s1-1", "succeeded")
+    );
+}
+
+#[test]
+fn an_editor_without_a_session_is_a_gap_until_it_says_hello() {
+    let (_, drawn) = drawn(Level::Full, JOBS);
+    let mut of_unity = Vec::new();
+    for event in &drawn.events {
+        if let Event::LaneState { lane, text, .. } = event
+            && lane == "unity"
+        {
+            of_unity.push(text.as_deref());
+        }
+    }
+    assert_eq!(of_unity, [None, Some("reloading"), Some("no session: reloading"), None]);
+}
+
+#[test]
+fn a_lost_close_says_what_it_is() {
+    let text = include_str!(
+        "../../../../scenarios/jobs/a_name_that_unity_gives_again_ends_the_job_that_had_it.yaml"
+    );
+    let (_, drawn) = drawn(Level::Full, text);
+    let mut messages = Vec::new();
+    for event in &drawn.events {
+        if let Event::Message { what, lost, .. } = event {
+            messages.push((what.as_str(), *lost));
+        }
+    }
+    assert!(messages.iter().all(|(what, _)| !what.is_empty()), "{messages:?}");
+    assert!(messages.contains(&("close", true)), "{messages:?}");
 }
 
 #[test]
