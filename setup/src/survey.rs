@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::clients::{CLIENTS, Client, OwnCommand};
-use crate::edit::{self, Content};
+use crate::edit::{self, Content, Tree};
 use crate::entry::{Found, Wanted};
 use crate::environment::Environment;
 use crate::file::{self, Refusal};
@@ -78,11 +78,25 @@ pub(crate) fn look(
     Finding { client, scope, file, is_installed, state, command_path, port }
 }
 
+/// The state of Claude Code holds its history too; it is read and never written.
+fn is_live(client: &Client, scope: Scope) -> bool {
+    scope == Scope::User && client.command == Some(OwnCommand::Claude)
+}
+
+fn bytes_max(client: &Client, scope: Scope) -> u64 {
+    if is_live(client, scope) { file::LIVE_BYTES_MAX } else { file::BYTES_MAX }
+}
+
+/// The entry in the user's file, if the file can be read and has it.
+pub(crate) fn own_entry(client: &Client, file: &Path, name: &str) -> Option<Tree> {
+    let old = file::read(file, bytes_max(client, Scope::User)).ok()??;
+    let tree = edit::parse(&old.text, client.format).ok()?;
+    tree.get(&[client.key, name]).cloned()
+}
+
 fn state(client: &Client, scope: Scope, file: &Path, wanted: &Wanted) -> (State, Option<Found>) {
-    // The state of Claude Code holds its history too; it is read and never written.
-    let is_live = scope == Scope::User && client.command == Some(OwnCommand::Claude);
-    let max = if is_live { file::LIVE_BYTES_MAX } else { file::BYTES_MAX };
-    let text = match file::read(file, max) {
+    let is_live = is_live(client, scope);
+    let text = match file::read(file, bytes_max(client, scope)) {
         Ok(Some(old)) => old.text,
         Ok(None) => return (State::Absent, None),
         Err(refusal) => return (State::Unreadable(refusal), None),
