@@ -20,7 +20,7 @@ pub mod edit;
 pub mod entry;
 pub mod environment;
 pub mod file;
-mod own_command;
+pub mod own_command;
 pub mod snippets;
 mod survey;
 mod system;

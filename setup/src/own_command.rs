@@ -146,7 +146,8 @@ fn shown(program: &str, args: &[String]) -> String {
     std::iter::once(program.to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
-fn shell_word(word: &str) -> String {
+/// In quotes, if a shell would not take it as one word.
+pub fn shell_word(word: &str) -> String {
     let is_plain = |sign: char| {
         sign.is_ascii_alphanumeric() || "-_./:=@%+,".contains(sign) || !sign.is_ascii()
     };

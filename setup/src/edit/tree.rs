@@ -56,7 +56,7 @@ impl Tree {
         self.fields().len()
     }
 
-    pub(super) fn names(&self) -> Vec<&str> {
+    pub(crate) fn names(&self) -> Vec<&str> {
         self.fields().iter().map(|(name, _)| name.as_str()).collect()
     }
 
