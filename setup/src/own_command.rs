@@ -49,18 +49,21 @@ pub(crate) fn through_command(
     };
     let old = own_entry(client, file, &task.wanted.name);
     let plan = plan(client, own, old.as_ref(), task)?;
-    let shown = |args: &Vec<String>| shown(name, args);
-    let commands: Vec<String> = plan.steps.iter().map(shown).collect();
+    let shown_without_secrets = |args: &Vec<String>| shown(name, &without_secrets(args));
+    let commands: Vec<String> = plan.steps.iter().map(shown_without_secrets).collect();
     if task.dry_run {
         return Ok(Outcome::WouldRun { commands });
     }
     for (place, args) in plan.steps.iter().enumerate() {
         let Err(why) = run(&program, args, &environment.directory) else { continue };
-        let mut message = format!("`{}` failed: {why}", shown(args));
+        let mut message = format!("`{}` failed: {why}", shown_without_secrets(args));
         if let Some(undo) = plan.undo.as_ref().filter(|_| place > 0) {
             message += &match run(&program, undo, &environment.directory) {
                 Ok(()) => "; the old entry was put back".to_owned(),
-                Err(_) => format!("; the old entry is gone, bring it back with: {}", shown(undo)),
+                // Nobody else has the old entry now.
+                Err(_) => {
+                    format!("; the old entry is gone, bring it back with: {}", shown(name, undo))
+                }
             };
         }
         return Err(Failure::Command(message));
@@ -138,6 +141,22 @@ fn changed(old: &Tree, content: &Content, connection: &Connection) -> Value {
     }
     fields.extend(set.iter().cloned());
     Value::Object(fields)
+}
+
+/// What the user keeps in the environment or in headers may be secret, and what is shown ends up in logs.
+fn without_secrets(args: &[String]) -> Vec<String> {
+    let mut args = args.to_vec();
+    let json = args.last_mut().filter(|word| word.starts_with('{'));
+    if let Some((word, mut entry)) =
+        json.and_then(|word| serde_json::from_str(word).ok().map(|entry: Value| (word, entry)))
+    {
+        for key in ["env", "headers"] {
+            let fields = entry.get_mut(key).and_then(Value::as_object_mut);
+            fields.into_iter().flatten().for_each(|(_, value)| *value = Value::from("…"));
+        }
+        *word = entry.to_string();
+    }
+    args
 }
 
 /// As a person types it.

@@ -1,11 +1,14 @@
 //! `unity-mcp setup` as a person runs it: a home of its own, real files.
 
+#[cfg(unix)]
+mod claude_code;
+
 use std::fs;
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use harness::server::{Scratch, program};
+use harness::server::{Scratch, Server, program};
 use serde_json::{Value, json};
 
 /// A home with Cursor, Gemini and Zed, and a folder with a Unity project. Nothing else is on the PATH.
@@ -257,89 +260,6 @@ fn what_is_asked_wrongly_changes_nothing() {
     assert!(error["error"]["message"].as_str().unwrap().contains("is not a folder"), "{error}");
 }
 
-/// Its file is the live state of the program: only its own command may change it.
-#[cfg(unix)]
-mod claude_code {
-    use std::fs::{Permissions, set_permissions};
-    use std::os::unix::fs::PermissionsExt as _;
-
-    use super::{Home, json, program};
-
-    /// Writes down its calls, and does `mcp add`, `mcp add-json` and `mcp remove`. A file `fails` makes `add-json` of
-    /// the program under test fail.
-    const SCRIPT: &str = r#"#!/bin/sh
-echo "$*" >>"$HOME/calls"
-write() { echo "{\"mcpServers\":{\"unity\":$1}}" >"$HOME/.claude.json"; }
-case "$2" in
-  add) shift 6; write "{\"type\":\"stdio\",\"command\":\"$1\",\"args\":[\"$2\"],\"env\":{}}" ;;
-  add-json)
-    case "$6" in *--stdio*) if [ -e "$HOME/fails" ]; then echo 'no such thing' >&2; exit 3; fi ;; esac
-    write "$6" ;;
-  remove) echo '{}' >"$HOME/.claude.json" ;;
-esac
-"#;
-
-    fn home(name: &str) -> Home {
-        let home = Home::new(name);
-        home.write("bin/claude", SCRIPT);
-        set_permissions(home.path("bin/claude"), Permissions::from_mode(0o755)).unwrap();
-        home
-    }
-
-    #[test]
-    fn is_changed_by_its_own_command() {
-        let home = home("claude");
-        home.write(".claude.json", "{}");
-        let said = home.run("claude-code");
-        assert_eq!(said.code, 0, "{}", said.stderr);
-        let program = program().display();
-        let calls = format!("mcp add --scope user unity -- {program} --stdio\n");
-        assert_eq!(home.read("calls"), calls);
-        assert!(home.run("claude-code").stdout.contains("nothing to do"));
-        assert_eq!(home.run("claude-code --remove").code, 0);
-        // A command that fails is reported with what it said.
-        home.write("bin/claude", "#!/bin/sh\necho 'no such thing' >&2\nexit 3\n");
-        let said = home.run("claude-code");
-        assert_eq!(said.code, 1);
-        assert!(said.stderr.contains("no such thing"), "{}", said.stderr);
-    }
-
-    #[test]
-    fn keeps_the_fields_of_the_user() {
-        let home = home("claude-fields");
-        let old = json!({
-            "type": "stdio", "command": "/old", "args": [], "env": { "A": "it's" }, "timeout": 60_000,
-        });
-        home.write(".claude.json", &json!({ "mcpServers": { "unity": old } }).to_string());
-        let said = home.run("claude-code");
-        assert_eq!(said.code, 0, "{}", said.stderr);
-        let wanted = json!({
-            "type": "stdio", "command": program().to_str().unwrap(), "args": ["--stdio"],
-            "env": { "A": "it's" }, "timeout": 60_000,
-        });
-        assert_eq!(home.json(".claude.json")["mcpServers"]["unity"], wanted);
-        assert!(said.stdout.contains(r#""A":"it'\''s""#), "as a shell reads it: {}", said.stdout);
-        // The other form takes no environment.
-        assert_eq!(home.run("claude-code --http --port 8123").code, 0);
-        let wanted = json!({
-            "type": "http", "url": "http://127.0.0.1:8123/mcp", "timeout": 60_000,
-        });
-        assert_eq!(home.json(".claude.json")["mcpServers"]["unity"], wanted);
-    }
-
-    #[test]
-    fn gets_its_old_entry_back_if_the_new_one_is_refused() {
-        let home = home("claude-back");
-        let old = json!({ "mcpServers": { "unity": { "command": "/old", "env": { "A": "1" } } } });
-        home.write(".claude.json", &old.to_string());
-        home.write("fails", "");
-        let said = home.run("claude-code");
-        assert_eq!(said.code, 1);
-        assert!(said.stderr.contains("the old entry was put back"), "{}", said.stderr);
-        assert_eq!(home.json(".claude.json"), old);
-    }
-}
-
 #[test]
 fn the_plugin_is_added_to_a_unity_project_and_removed() {
     let home = Home::new("unity");
@@ -393,4 +313,12 @@ fn a_port_that_is_in_use_is_written_with_a_warning() {
     assert_eq!(settings["port"], port);
     assert!(settings["warning"].as_str().unwrap().contains("is held by another program"));
     assert!(said.stderr.contains("choose another port"), "{}", said.stderr);
+    // The server of another project, without an Editor; and the one of this.
+    for (project, is_held) in [("other", true), ("game", false)] {
+        fs::create_dir_all(home.path(project)).unwrap();
+        let mut server = Server::start(&["--project", home.path(project).to_str().unwrap()]);
+        let port = server.port();
+        let said = home.run(&format!("unity --source https://example.com/a.git --port {port}"));
+        assert_eq!(said.stderr.contains("is held by the server of"), is_held, "{}", said.stderr);
+    }
 }

@@ -17,10 +17,9 @@ use crate::display::{Colour, write_error_line};
 pub(super) async fn find() -> Result<PathBuf, String> {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml");
     let is_workspace = workspace.exists();
-    if !(is_workspace && runs_under_cargo()) {
-        if let Some(program) = beside() {
-            return Ok(program);
-        }
+    let builds = is_workspace && runs_under_cargo();
+    if let Some(program) = beside().filter(|_| !builds) {
+        return Ok(program);
     }
     if !is_workspace {
         return Ok(PathBuf::from("unity-mcp"));
