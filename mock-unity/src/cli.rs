@@ -56,7 +56,7 @@ pub(crate) struct Demo {
     /// Show the log of the server
     #[arg(long)]
     pub(crate) server_log: bool,
-    /// The server to run [default: build the one of this workspace]
+    /// The server to run [default: the one beside this program; with cargo, the one of this workspace]
     #[arg(long, value_name = "FILE")]
     pub(crate) server: Option<PathBuf>,
 }

@@ -80,7 +80,12 @@ pub(crate) async fn run(demo: Demo) -> Result<(), String> {
         stage.end().await?;
         write_line("\nTo keep it running and connect your own agent:");
         let flag = if plugin.is_some() { " --plugin" } else { "" };
-        write_line(&format!("  cargo run --release -p mock-unity -- demo{flag} --stay"));
+        let program = if server::runs_under_cargo() {
+            "cargo run --release -p mock-unity --".to_owned()
+        } else {
+            own_name()
+        };
+        write_line(&format!("  {program} demo{flag} --stay"));
     }
     Ok(())
 }
@@ -278,6 +283,16 @@ impl Stage {
             return Err(format!("the server ended with {ended}"));
         }
         Ok(())
+    }
+}
+
+/// This program, as it was typed.
+fn own_name() -> String {
+    let typed = std::env::args_os().next().map(|name| name.to_string_lossy().into_owned());
+    match typed {
+        Some(name) if name.contains(' ') => format!("\"{}\"", printable(&name, 400)),
+        Some(name) => printable(&name, 400),
+        None => "mock-unity".to_owned(),
     }
 }
 

@@ -184,6 +184,11 @@ pub(crate) fn write_line(line: &str) {
     items().try_send(Item::Line(line.to_owned())).unwrap_or_default();
 }
 
+/// If stderr is closed, the line is lost.
+pub(crate) fn write_error_line(line: &str) {
+    writeln!(std::io::stderr(), "{line}").unwrap_or_default();
+}
+
 /// From here on, lines are written by this function.
 pub(crate) fn print_with(print: impl FnMut(String) -> bool + Send + 'static) {
     items().try_send(Item::PrintWith(Box::new(print))).unwrap_or_default();

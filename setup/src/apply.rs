@@ -1,16 +1,15 @@
 //! One client: which file or command, and what came of it.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio as Pipe};
 
 use similar::TextDiff;
 
-use crate::clients::{Client, OwnCommand, Scope, State};
+use crate::clients::{Client, Scope};
 use crate::edit::{self, Change, Content, Edited, Location};
-use crate::entry::{Connection, Wanted};
+use crate::entry::Wanted;
 use crate::environment::Environment;
 use crate::file::{self, Refusal};
-use crate::survey::look;
+use crate::own_command::through_command;
 
 /// What shall be done.
 #[derive(Clone, Debug)]
@@ -30,7 +29,7 @@ pub enum Outcome {
     Unchanged,
     /// There is a new file.
     Created,
-    /// The old text is in the file `backup`.
+    /// The file `backup` has the old text, or the one before the first of several changes.
     Changed {
         backup: PathBuf,
     },
@@ -91,7 +90,7 @@ pub fn apply(client: &'static Client, environment: &Environment, task: &Task) ->
     Report { scope, file: Some(file), result }
 }
 
-fn content(client: &Client, wanted: &Wanted) -> Result<Content, Failure> {
+pub(crate) fn content(client: &Client, wanted: &Wanted) -> Result<Content, Failure> {
     client.entry(&wanted.connection).ok_or_else(|| {
         let name = client.name;
         Failure::Impossible(format!(
@@ -100,7 +99,7 @@ fn content(client: &Client, wanted: &Wanted) -> Result<Content, Failure> {
     })
 }
 
-fn in_file(client: &Client, file: &Path, task: &Task) -> Result<Outcome, Failure> {
+pub(crate) fn in_file(client: &Client, file: &Path, task: &Task) -> Result<Outcome, Failure> {
     let location = client.location(&task.wanted.name);
     if task.remove {
         return change(file, &location, None, task.dry_run).map_err(Failure::File);
@@ -119,9 +118,12 @@ pub fn change(
     content: Option<&Content>,
     dry_run: bool,
 ) -> Result<Outcome, Refusal> {
-    let old = file::read(file, file::BYTES_MAX)?;
-    let text = old.as_ref().map(|old| old.text.as_str());
+    let mut old = file::read(file, file::BYTES_MAX)?;
     let before = file::before(file);
+    if let (Some(old), Some(before)) = (&mut old, &before) {
+        old.keeps_backup = edit::is_from_before(before, &old.text, location);
+    }
+    let text = old.as_ref().map(|old| old.text.as_str());
     let change = match content {
         Some(content) => Change::Set(content),
         None => Change::Remove { before: before.as_deref() },
@@ -155,102 +157,4 @@ fn diff(file: &Path, old: &str, new: &str) -> String {
     let name = file.display().to_string();
     let diff = TextDiff::from_lines(old, new);
     diff.unified_diff().context_radius(2).header(&name, &name).to_string()
-}
-
-fn through_command(
-    client: &'static Client,
-    own: OwnCommand,
-    environment: &Environment,
-    file: &Path,
-    task: &Task,
-) -> Result<Outcome, Failure> {
-    let state = || look(client, Scope::User, file.to_path_buf(), true, &task.wanted).state;
-    let before = state();
-    let is_done = match &before {
-        State::Unreadable(refusal) => return Err(Failure::File(refusal.clone())),
-        State::Absent => task.remove,
-        State::Current => !task.remove,
-        State::Differs => false,
-    };
-    if is_done {
-        return Ok(Outcome::Unchanged);
-    }
-    let name = client.program.unwrap_or_default();
-    let program = environment.program(name);
-    let program = match (own, program) {
-        (OwnCommand::Codex, None) => return in_file(client, file, task),
-        // Its command would drop the fields of the user.
-        (OwnCommand::Codex, Some(_)) if before != State::Absent && !task.remove => {
-            return in_file(client, file, task);
-        }
-        (OwnCommand::Claude, None) => {
-            return Err(Failure::Impossible(format!(
-                "only {} itself may change {}, and its program {name} is not on the PATH; install it, or use --project",
-                client.name,
-                file.display()
-            )));
-        }
-        (OwnCommand::Claude | OwnCommand::Codex, Some(program)) => program,
-    };
-    let arguments = own.arguments(&before, task);
-    let commands: Vec<String> =
-        arguments.iter().map(|args| format!("{name} {}", args.join(" "))).collect();
-    if task.dry_run {
-        return Ok(Outcome::WouldRun { commands });
-    }
-    for (args, shown) in arguments.iter().zip(&commands) {
-        run(&program, args, &environment.directory)
-            .map_err(|why| Failure::Command(format!("`{shown}` failed: {why}")))?;
-    }
-    let wanted = if task.remove { State::Absent } else { State::Current };
-    if state() != wanted {
-        let last = commands.last().map(String::as_str).unwrap_or_default();
-        let message = format!("`{last}` ended well, but {} does not show it", file.display());
-        return Err(Failure::Command(message));
-    }
-    Ok(Outcome::Ran { commands })
-}
-
-impl OwnCommand {
-    /// Its commands, in order.
-    fn arguments(self, before: &State, task: &Task) -> Vec<Vec<String>> {
-        let words =
-            |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
-        let name = task.wanted.name.as_str();
-        let scope: &[&str] = match self {
-            Self::Claude => &["--scope", "user"],
-            Self::Codex => &[],
-        };
-        let remove = words(&[&["mcp", "remove"], scope, &[name]].concat());
-        if task.remove {
-            return vec![remove];
-        }
-        let mut add = words(&[&["mcp", "add"], scope].concat());
-        match (&task.wanted.connection, self) {
-            (Connection::Stdio { program, args }, Self::Claude | Self::Codex) => {
-                add.extend(words(&[name, "--", program]));
-                add.extend(args.iter().cloned());
-            }
-            (Connection::Http { url }, Self::Claude) => {
-                add.extend(words(&["--transport", "http", name, url]));
-            }
-            (Connection::Http { url }, Self::Codex) => add.extend(words(&[name, "--url", url])),
-        }
-        // It refuses to add what is there.
-        if *before == State::Differs { vec![remove, add] } else { vec![add] }
-    }
-}
-
-fn run(program: &Path, args: &[String], directory: &Path) -> Result<(), String> {
-    let mut command = Command::new(program);
-    command.args(args).current_dir(directory).stdin(Pipe::null());
-    let output = command.output().map_err(|error| error.to_string())?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let said =
-        [&output.stderr, &output.stdout].map(|text| String::from_utf8_lossy(text).into_owned());
-    let line = said.iter().flat_map(|text| text.lines()).find(|line| !line.trim().is_empty());
-    let line = protocol::printable(line.unwrap_or("it said nothing").trim(), 300);
-    Err(format!("{line} ({})", output.status))
 }

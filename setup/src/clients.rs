@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::environment::{Base, Environment, System, below};
 
-pub use crate::survey::{Finding, Scope, State, survey};
+pub use crate::survey::{Finding, Scope, State, survey, survey_all_names};
 
 /// One MCP client.
 #[derive(Debug)]
@@ -87,6 +87,13 @@ pub enum OwnCommand {
 impl Client {
     pub fn find(id: &str) -> Option<&'static Self> {
         CLIENTS.iter().find(|client| client.id == id)
+    }
+
+    /// Where a person pastes the entry: the user's file; the project's, if nobody may edit that or there is none.
+    pub fn file_to_paste(&self, environment: &Environment) -> Option<PathBuf> {
+        let user = self.user_file(environment);
+        let user = user.filter(|_| self.command != Some(OwnCommand::Claude));
+        user.or_else(|| self.project_file(&environment.directory))
     }
 
     /// The user's file on this system, if the client has one.

@@ -7,6 +7,7 @@ use crate::edit::{Content, Location, Tree};
 
 /// The name of the entry.
 pub const DEFAULT_NAME: &str = "unity";
+const PROGRAM: &str = "unity-mcp";
 
 /// What a client shall know.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,8 +32,22 @@ pub struct Found {
     pub url: Option<String>,
 }
 
-/// The fields that decide how a server is reached. An entry has only those of its form.
-const FORMS: &[&str] = &["command", "args", "url", "httpUrl", "serverUrl", "type", "source"];
+/// The fields that an entry for a program has and one for an address has not. Some clients refuse an entry with both.
+const STDIO_FIELDS: &[&str] =
+    &["command", "args", "env", "env_vars", "environment", "envFile", "cwd"];
+const HTTP_FIELDS: &[&str] = &[
+    "url",
+    "httpUrl",
+    "serverUrl",
+    "headers",
+    "http_headers",
+    "env_http_headers",
+    "bearer_token",
+    "bearer_token_env_var",
+    "oauth_resource",
+];
+/// The fields that name the form.
+const KIND_FIELDS: &[&str] = &["type", "source"];
 const PORT_FLAGS: &[&str] = &["--port", "--unity-ws-port"];
 
 impl Found {
@@ -51,6 +66,12 @@ impl Found {
         }
         let url = ["url", "httpUrl", "serverUrl"].into_iter().find_map(text);
         Self { command, args, url }
+    }
+
+    /// Whether it starts this program, as far as its name tells.
+    pub(crate) fn is_ours(&self) -> bool {
+        let name = self.command.as_deref().and_then(|path| path.rsplit(['/', '\\']).next());
+        name.is_some_and(|name| name.strip_suffix(".exe").unwrap_or(name) == PROGRAM)
     }
 
     /// The port that the entry names, if it names one.
@@ -107,7 +128,12 @@ impl Client {
             }
         }
         let is_set = |key: &str| set.iter().any(|(name, _)| name == key);
-        let unset = FORMS.iter().copied().filter(|key| !is_set(key)).collect();
+        let of_other_form = match connection {
+            Connection::Stdio { .. } => HTTP_FIELDS,
+            Connection::Http { .. } => STDIO_FIELDS,
+        };
+        let unset = of_other_form.iter().chain(KIND_FIELDS).copied();
+        let unset = unset.filter(|key| !is_set(key)).collect();
         Some(Content::Fields { set, unset })
     }
 

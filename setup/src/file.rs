@@ -43,6 +43,8 @@ impl fmt::Display for Refusal {
 #[derive(Debug)]
 pub struct Old {
     pub text: String,
+    /// The copy beside it is older than the first change of setup, and stays.
+    pub keeps_backup: bool,
     about: Metadata,
 }
 
@@ -109,7 +111,7 @@ pub fn read(path: &Path, max: u64) -> Result<Option<Old>, Refusal> {
         return Err(Refusal::Kind(format!("is larger than the limit of {limit} MiB")));
     }
     match String::from_utf8(bytes) {
-        Ok(text) => Ok(Some(Old { text, about })),
+        Ok(text) => Ok(Some(Old { text, keeps_backup: false, about })),
         Err(_) => Err(Refusal::Kind("is not UTF-8".to_owned())),
     }
 }
@@ -120,7 +122,7 @@ pub fn backup(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// What the file said before the last change, if that is known.
+/// What the file said before setup changed it, if that is known.
 pub fn before(path: &Path) -> Option<String> {
     read(&backup(path), BYTES_MAX).ok().flatten().map(|old| old.text)
 }
@@ -149,7 +151,7 @@ pub fn replace_step_by_step(
     }
     let failed = |error: io::Error| system_refusal("cannot be written", &error);
     before(Step::CreateFolder).and_then(|()| fs::create_dir_all(folder)).map_err(failed)?;
-    if let Some(old) = old {
+    if let Some(old) = old.filter(|old| !old.keeps_backup) {
         let copy = draft(folder, old.text.as_bytes(), Some(old), before, Step::CreateBackup)?;
         before(Step::RenameBackup).map_err(failed)?;
         copy.persist(backup(path)).map_err(|error| failed(error.error))?;

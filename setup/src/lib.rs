@@ -10,6 +10,7 @@
 //! | `edit` | decides the new text of a file; no IO |
 //! | `file` | reads a file with limits, and replaces it in one step |
 //! | `apply` | one client: which file or command, and what came of it |
+//! | `own_command` | the client's own command, where nobody else may change its file |
 //! | `unity` | the plugin and the port of a Unity project |
 //! | `snippets` | the entries as text for documents |
 
@@ -19,6 +20,7 @@ pub mod edit;
 pub mod entry;
 pub mod environment;
 pub mod file;
+pub mod own_command;
 pub mod snippets;
 mod survey;
 mod system;

@@ -23,6 +23,25 @@ const PLACEHOLDER: &str = "/OWNER/";
 const SETTINGS: &str = "unity-mcp.server.json";
 const PORT: &str = "unity_ws_port";
 
+/// The command that adds the plugin to the project in the working directory.
+pub fn command() -> String {
+    if DEFAULT_SOURCE.contains(PLACEHOLDER) {
+        return "unity-mcp setup unity --source DIR, where DIR is the folder unity-plugin of a copy of the repository".to_owned();
+    }
+    "unity-mcp setup unity".to_owned()
+}
+
+/// Whether the project has the plugin; `None` if its list of packages cannot be read.
+pub fn has_package(project: &Path) -> Option<bool> {
+    let embedded = project.join("Packages").join(PACKAGE).join("package.json");
+    if embedded.is_file() {
+        return Some(true);
+    }
+    let text = file::read(&manifest(project), file::BYTES_MAX).ok()??.text;
+    let tree = edit::parse(&text, Format::Json).ok()?;
+    Some(tree.get(&["dependencies", PACKAGE]).is_some())
+}
+
 /// The list of packages of a project.
 pub fn manifest(project: &Path) -> PathBuf {
     below(project, "Packages/manifest.json")
@@ -37,7 +56,7 @@ pub fn settings(project: &Path) -> PathBuf {
 ///
 /// # Errors
 /// There is no package at this source; the message says what to do.
-pub fn source(given: Option<&str>, directory: &Path) -> Result<String, String> {
+pub fn source(given: Option<&str>, directory: &Path, project: &Path) -> Result<String, String> {
     let source = given.unwrap_or(DEFAULT_SOURCE);
     if source.contains(PLACEHOLDER) {
         return Err(format!(
@@ -46,8 +65,9 @@ pub fn source(given: Option<&str>, directory: &Path) -> Result<String, String> {
     }
     if let Some(path) = source.strip_prefix("file:") {
         // Unity takes a relative one from the folder Packages; it is written as it is.
-        if Path::new(path).is_absolute() {
-            check_package(Path::new(path))?;
+        let path = project.join("Packages").join(path);
+        if !path.is_file() {
+            check_package(&path)?; // Unity takes the file of a packed package too.
         }
         return Ok(source.to_owned());
     }

@@ -51,6 +51,8 @@ fn usage_errors_are_2_and_say_what_is_meant() {
         let ended = call(agent.port, words).assert_code(2);
         assert!(ended.stderr.to_lowercase().contains(&part.to_lowercase()), "{part} {ended:?}");
     }
+    let ended = call(agent.port, &[]).assert_code(2);
+    assert!(ended.stderr.contains("Usage: unity-mcp call"), "{ended:?}");
     for flags in [&["call", "x", "--port", "0"][..], &["call", "x", "--port", "y"]] {
         assert_eq!(run(flags).assert_code(2).stdout, "");
     }

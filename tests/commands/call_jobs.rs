@@ -1,9 +1,10 @@
 //! `call`: jobs, waiting, Ctrl-C, progress.
 
 use harness::editor::Program;
+use harness::stop_signal::StopSignal;
 use serde_json::json;
 
-use crate::command::{Running, call};
+use crate::command::{Running, call, free_port};
 
 #[test]
 fn a_test_run_that_fails_is_1_and_one_that_succeeds_is_0() {
@@ -29,6 +30,29 @@ fn without_wait_the_job_is_accepted_and_its_status_tells_how_it_ended() {
     assert_eq!(call(agent.port, &asked).assert_code(1).json()["state"], "failed");
 }
 
+/// The server ends with the command, and a job ends with the server.
+#[test]
+fn a_job_of_a_server_that_is_started_for_it_is_waited_for() {
+    let port = free_port();
+    let _editor = Program::MockUnity.start(port, &[]);
+    let words = ["run_tests", "--start", "--filter", "PlayerTests.Walks"];
+    let ended = call(port, &words).assert_code(0);
+    assert_eq!(ended.json()["state"], "succeeded", "{ended:?}");
+    assert!(ended.stderr.contains("as with --wait"), "{ended:?}");
+}
+
+#[test]
+fn unity_that_compiles_for_too_long_is_4() {
+    let flags = ["--compile-grace-timeout-ms", "500"];
+    let (_server, agent, mut editor) = Program::MockUnity.connected(&flags, &[]);
+    editor.type_line("compile 60s");
+    editor.sends("editor_status");
+    let ended = call(agent.port, &["read_console", "--json"]).assert_code(4);
+    let error = &ended.json()["error"];
+    assert_eq!(error["details"]["execution_guarantee"], "not_executed", "{error}");
+    assert_eq!(error["details"]["waiting_reason"], "compiling", "{error}");
+}
+
 #[test]
 fn a_call_waits_while_unity_compiles_and_shows_why() {
     let (_server, agent, mut editor) = Program::MockUnity.connected(&[], &[]);
@@ -38,16 +62,16 @@ fn a_call_waits_while_unity_compiles_and_shows_why() {
     assert!(ended.stderr.contains("waiting: Unity is compiling"), "{ended:?}");
 }
 
-#[cfg(unix)]
 #[test]
 fn ctrl_c_cancels_a_call_that_waits_and_unity_never_gets_it() {
+    let Some(interrupt) = StopSignal::interrupt() else { return };
     let (_server, agent, mut editor) = Program::MockUnity.connected(&[], &[]);
     editor.type_line("compile 4s");
     editor.sends("editor_status");
     let port = agent.port.to_string();
     let mut running = Running::start(&["call", "read_console", "--port", &port], |_| {});
     running.wait_for("waiting: Unity is compiling");
-    running.signal("-INT");
+    running.interrupt(interrupt);
     let ended = running.end().assert_code(130);
     assert!(ended.stderr.contains("cancelled"), "{ended:?}");
     let state = agent.run("get_editor_state", &json!({})).unwrap();
@@ -57,15 +81,15 @@ fn ctrl_c_cancels_a_call_that_waits_and_unity_never_gets_it() {
     });
 }
 
-#[cfg(unix)]
 #[test]
 fn ctrl_c_cancels_the_job_that_is_waited_for() {
+    let Some(interrupt) = StopSignal::interrupt() else { return };
     let (_server, agent, mut editor) = Program::MockUnity.connected(&[], &[]);
     let port = agent.port.to_string();
     let flags = ["call", "run_tests", "--wait", "--wait-ms", "1", "--port", &port];
     let mut running = Running::start(&flags, |_| {});
     running.wait_for("done, now");
-    running.signal("-INT");
+    running.interrupt(interrupt);
     let ended = running.end().assert_code(130);
     assert!(ended.stderr.contains("was asked to stop job-"), "{ended:?}");
     editor.gets("cancel");

@@ -78,6 +78,15 @@ fn start_starts_a_server_that_ends_with_the_call() {
 }
 
 #[test]
+fn a_server_that_is_started_has_the_tool_that_is_called() {
+    let port = free_port();
+    let _editor = Program::MockUnity.start(port, &[]);
+    call(port, &["ping", "--start"]).assert_code(0);
+    let ended = call(port, &["pong", "--start"]).assert_code(2);
+    assert!(ended.stderr.contains("This server has no tool pong"), "{ended:?}");
+}
+
+#[test]
 fn the_port_is_found_by_the_rules_of_the_server() {
     let scratch = Scratch::new("call-port");
     let mut server = Server::start(&[]);

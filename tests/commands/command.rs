@@ -6,6 +6,7 @@ use std::sync::mpsc::Receiver;
 use std::time::Instant;
 
 use harness::server::{Scratch, TIMEOUT, lines, program};
+use harness::stop_signal::{StopSignal, with_own_console};
 use serde_json::Value;
 
 /// How a command ended.
@@ -46,6 +47,7 @@ impl Running {
         command.env("UNITY_MCP_TOKEN_FILE", "/nowhere/token").env("HOME", "/nowhere");
         command.env_remove("WSL_DISTRO_NAME").env_remove("XDG_CONFIG_HOME");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        with_own_console(&mut command);
         prepare(&mut command);
         let mut process = command.spawn().unwrap();
         let (stdout, stderr) = (lines(process.stdout.take()), lines(process.stderr.take()));
@@ -64,10 +66,9 @@ impl Running {
         }
     }
 
-    #[cfg(unix)]
-    pub(crate) fn signal(&self, name: &str) {
-        let pid = self.process.id().to_string();
-        assert!(Command::new("kill").args([name, &pid]).status().unwrap().success());
+    /// What Ctrl-C does.
+    pub(crate) fn interrupt(&self, signal: StopSignal) {
+        signal.send(&self.process);
     }
 
     pub(crate) fn end(mut self) -> Ended {

@@ -46,5 +46,9 @@ fn the_man_pages_render() {
             assert!(is_good && said.contains(name) && !said.contains("warning:"), "{said}");
         }
     }
+    let page = run(&["man"]).stdout;
+    let name = page.split(".SH NAME\n").nth(1).unwrap().split(".SH").next().unwrap();
+    assert_eq!(name.trim().lines().count(), 1, "{name}");
+    assert!(run(&["--help"]).stdout.contains("\n  man "), "it can be found");
     run(&["man", "woman"]).assert_code(2);
 }

@@ -19,6 +19,11 @@ fn check<'a>(report: &'a Value, name: &str) -> (&'a str, &'a str) {
     (check["state"].as_str().unwrap(), check["fact"].as_str().unwrap())
 }
 
+fn action<'a>(report: &'a Value, name: &str) -> &'a str {
+    let mut checks = report["checks"].as_array().unwrap().iter();
+    checks.find(|check| check["check"] == name).unwrap()["action"].as_str().unwrap()
+}
+
 fn has(report: &Value, name: &str) -> bool {
     report["checks"].as_array().unwrap().iter().any(|check| check["check"] == name)
 }
@@ -52,6 +57,11 @@ fn a_healthy_project_has_no_failure() {
     ok("port", "unity-mcp");
     ok("editor", "is connected, ready for ");
     ok("token", "not required");
+    // What is connected is open, whatever the files say.
+    std::fs::remove_file(project.0.join("Library/EditorInstance.json")).unwrap();
+    let report = doctor(&project, agent.port, |_| {}).assert_code(0).json();
+    let (state, fact) = check(&report, "unity");
+    assert!(state == "ok" && fact.contains("has the project open"), "{state} {fact}");
     for absent in ["disconnect", "other", "refused", "blocked", "ipv6", "wsl"] {
         assert!(!has(&report, absent), "{report:#}");
     }
@@ -88,6 +98,8 @@ fn a_project_without_the_plugin_or_a_version_is_named() {
     assert_eq!(check(&report, "plugin").0, "fail");
     assert_eq!(check(&report, "project").0, "warn");
     assert_eq!(check(&report, "unity"), ("warn", "no Editor has the project open"));
+    let is_complete = !setup::unity::DEFAULT_SOURCE.contains("/OWNER/");
+    assert!(is_complete || action(&report, "plugin").contains("--source"), "{report:#}");
     std::fs::write(project.0.join("Packages/manifest.json"), "{").unwrap();
     let report = doctor(&project, free_port(), |_| {}).assert_code(0).json();
     assert!(check(&report, "plugin").1.contains("cannot be read as JSON"));
@@ -280,6 +292,27 @@ fn the_entries_of_clients_are_checked() {
 }
 
 #[test]
+fn an_entry_of_a_project_and_one_with_another_name_are_found_and_the_action_names_both() {
+    let project = unity_project("doctor project entry");
+    let cursor = project.0.join(".cursor");
+    std::fs::create_dir_all(&cursor).unwrap();
+    let entry = json!({ "command": "/nowhere/unity-mcp", "args": ["--stdio"] });
+    let text = json!({ "mcpServers": { "game": entry } }).to_string();
+    std::fs::write(cursor.join("mcp.json"), text).unwrap();
+    // The home is another folder, so the file is the project's alone.
+    let home = Scratch::new("doctor-home");
+    let report = doctor(&project, free_port(), |command| {
+        command.env("HOME", &home.0).env("USERPROFILE", &home.0);
+    });
+    let report = report.assert_code(1).json();
+    let (state, fact) = check(&report, "client");
+    assert!(state == "fail" && fact.contains("entry \"game\""), "{fact}");
+    let action = action(&report, "client");
+    assert!(action.contains("setup cursor --name game --project "), "{action}");
+    assert!(action.ends_with(['\'', '"']), "a folder with a space is quoted: {action}");
+}
+
+#[test]
 fn wsl_is_a_warning() {
     let folder = Scratch::new("doctor-wsl");
     let report = doctor(&folder, free_port(), |command| {
@@ -296,6 +329,7 @@ fn a_bad_configuration_is_2() {
 
 #[test]
 fn the_real_plugin_is_seen_like_the_mock() {
+    // `tests/plugin/run` builds the program and names it.
     if let Err(why) = harness::editor_host::find() {
         eprintln!("skipped: {why}");
         return;

@@ -4,7 +4,7 @@ use harness::editor::{Editor, Program};
 use harness::server::Server;
 use serde_json::Value;
 
-use crate::command::{Ended, run};
+use crate::command::{Ended, free_port, run};
 
 fn verify(port: u16, flags: &[&str]) -> Ended {
     let port = port.to_string();
@@ -39,6 +39,14 @@ fn green_is_0_with_one_line_per_step() {
     assert!(ended.stderr.contains("compile: "), "progress: {ended:?}");
     let ended = verify(port, &["--filter", "PlayerTests", "--json"]).assert_code(0);
     assert_eq!((ended.json()["verdict"].as_str(), ended.stderr.as_str()), (Some("passed"), ""));
+}
+
+#[test]
+fn a_server_that_is_started_has_the_tools_it_needs() {
+    let port = free_port();
+    let _editor = Program::MockUnity.start(port, &[]);
+    let report = verify(port, &["--start", "--json", "--filter", "PlayerTests.Walks"]).json();
+    assert_eq!(outcomes(&report)[..2], ["compile passed", "tests passed"], "{report}");
 }
 
 #[test]
@@ -106,7 +114,7 @@ fn unity_away_and_no_server_are_4() {
     let mut server = Server::start(&["--catalog", "1.1"]);
     let ended = verify(server.port(), &[]).assert_code(4);
     assert!(ended.stderr.contains("No Unity Editor was connected"), "{ended:?}");
-    verify(crate::command::free_port(), &[]).assert_code(4);
+    verify(free_port(), &[]).assert_code(4);
 }
 
 #[test]

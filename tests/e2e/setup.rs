@@ -1,11 +1,14 @@
 //! `unity-mcp setup` as a person runs it: a home of its own, real files.
 
+#[cfg(unix)]
+mod claude_code;
+
 use std::fs;
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use harness::server::{Scratch, program};
+use harness::server::{Scratch, Server, program};
 use serde_json::{Value, json};
 
 /// A home with Cursor, Gemini and Zed, and a folder with a Unity project. Nothing else is on the PATH.
@@ -153,6 +156,40 @@ fn print_shows_what_a_person_can_paste() {
     assert_eq!(shown["context_servers"]["game"]["source"], "custom");
     assert!(said.stderr.contains("settings.json"), "{}", said.stderr);
     assert!(!home.path(".config/zed/settings.json").exists());
+    // Nobody may edit the user's file of Claude Code, and Continue has none.
+    for (client, file) in [
+        ("claude-code", home.path("game").join(".mcp.json")),
+        ("continue", home.path("game").join(".continue").join("mcpServers").join("unity.json")),
+    ] {
+        let said = home.run(&format!("{client} --print"));
+        assert!(said.stderr.trim_end().ends_with(file.to_str().unwrap()), "{}", said.stderr);
+    }
+}
+
+#[test]
+fn what_to_do_next_is_said_of_what_has_changed() {
+    let home = Home::new("next");
+    assert!(home.run("zed").stdout.contains("Zed starts the server"));
+    let again: Value = serde_json::from_str(&home.run("zed --json").stdout).unwrap();
+    assert!(again["results"][0]["next"].is_null(), "{again}");
+    let said = home.run("zed --remove");
+    assert!(said.stdout.contains("Restart Zed"), "{}", said.stdout);
+    assert!(!said.stdout.contains("starts the server"), "{}", said.stdout);
+}
+
+#[test]
+fn the_list_has_clients_of_projects_and_the_plugin_that_is_missing() {
+    let home = Home::new("here");
+    assert!(!home.run("").stdout.contains("continue "));
+    fs::create_dir_all(home.path(".continue")).unwrap();
+    let said = home.run("").stdout;
+    assert!(said.lines().any(|line| line.starts_with("continue ") && line.contains("absent")));
+    assert!(said.contains("does not have the plugin"), "{said}");
+    let said = home.run_in("bin", "").stdout;
+    assert!(!said.contains("plugin"), "not in a project: {said}");
+    home.write("game/Packages/com.unity-mcp.editor/package.json", "{}");
+    let list: Value = serde_json::from_str(&home.run("--json").stdout).unwrap();
+    assert_eq!(list["plugin"]["installed"], true);
 }
 
 #[test]
@@ -178,6 +215,7 @@ fn json_says_the_same_to_a_program() {
     let home = Home::new("json");
     home.write(".config/zed/settings.json", "{\n  oops\n}\n");
     let said = home.run("cursor zed --json");
+    assert_eq!(said.stdout.lines().count(), 1, "{}", said.stdout);
     let report: Value = serde_json::from_str(&said.stdout).unwrap();
     assert_eq!((said.code, said.stderr.as_str()), (2, ""));
     assert_eq!(report["results"][0]["outcome"], "created");
@@ -203,6 +241,7 @@ fn what_is_asked_wrongly_changes_nothing() {
         ("claude-code", "is not on the PATH"),
         ("windsurf --project", "has no project file"),
         ("unity --source nowhere", "there is no file"),
+        ("unity --source file:../nowhere", "there is no file"),
         ("unity", "give the plugin with --source"),
     ];
     for (words, part) in cases {
@@ -215,31 +254,10 @@ fn what_is_asked_wrongly_changes_nothing() {
         );
     }
     assert!(fs::read_dir(home.path(".cursor")).unwrap().next().is_none());
-}
-
-/// Its file is the live state of the program: only its own command may change it.
-#[cfg(unix)]
-#[test]
-fn claude_code_is_changed_by_its_own_command() {
-    use std::os::unix::fs::PermissionsExt as _;
-    let home = Home::new("claude");
-    let script = "#!/bin/sh\necho \"$*\" >>\"$HOME/calls\"\nif [ \"$2\" = add ]; then\n  shift 6\n  echo \"{\\\"mcpServers\\\":{\\\"unity\\\":{\\\"type\\\":\\\"stdio\\\",\\\"command\\\":\\\"$1\\\",\\\"args\\\":[\\\"$2\\\"],\\\"env\\\":{}}}}\" >\"$HOME/.claude.json\"\nelse\n  echo '{}' >\"$HOME/.claude.json\"\nfi\n";
-    home.write("bin/claude", script);
-    fs::set_permissions(home.path("bin/claude"), fs::Permissions::from_mode(0o755)).unwrap();
-    home.write(".claude.json", "{ \"mcpServers\": { \"unity\": { \"command\": \"/old\" } } }");
-    let said = home.run("claude-code");
-    assert_eq!(said.code, 0, "{}", said.stderr);
-    let program = program().display();
-    let calls =
-        format!("mcp remove --scope user unity\nmcp add --scope user unity -- {program} --stdio\n");
-    assert_eq!(home.read("calls"), calls);
-    assert!(home.run("claude-code").stdout.contains("nothing to do"));
-    assert_eq!(home.run("claude-code --remove").code, 0);
-    // A command that fails is reported with what it said.
-    home.write("bin/claude", "#!/bin/sh\necho 'no such thing' >&2\nexit 3\n");
-    let said = home.run("claude-code");
-    assert_eq!(said.code, 1);
-    assert!(said.stderr.contains("no such thing"), "{}", said.stderr);
+    let said = home.run("cursor --project nowhere --json");
+    let error: Value = serde_json::from_str(&said.stdout).unwrap();
+    assert_eq!((said.code, said.stdout.lines().count()), (2, 1));
+    assert!(error["error"]["message"].as_str().unwrap().contains("is not a folder"), "{error}");
 }
 
 #[test]
@@ -276,7 +294,31 @@ fn a_project_gets_a_port_of_its_own_if_a_stranger_has_the_usual_one() {
     if held.is_ok() {
         let port = home.json("game/unity-mcp.server.json")["unity_ws_port"].as_u64().unwrap();
         assert!((8092..=8191).contains(&port), "{port}");
-        assert!(said.stdout.contains("Port 8091 is held by"), "{}", said.stdout);
+        assert!(said.stdout.contains("because port 8091 is held by"), "{}", said.stdout);
     }
     assert_eq!(home.run("unity --dry-run --remove").code, 0);
+}
+
+#[test]
+fn a_port_that_is_in_use_is_written_with_a_warning() {
+    let home = Home::new("port-used");
+    let held = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = held.local_addr().unwrap().port();
+    let words = format!("unity ./game/. --source https://example.com/a.git --json --port {port}");
+    let said = home.run_in(".", &words);
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    let results: Value = serde_json::from_str(&said.stdout).unwrap();
+    let [package, settings] = &results["results"].as_array().unwrap()[..] else { panic!() };
+    assert_eq!(package["file"], home.path("game/Packages/manifest.json").to_str().unwrap());
+    assert_eq!(settings["port"], port);
+    assert!(settings["warning"].as_str().unwrap().contains("is held by another program"));
+    assert!(said.stderr.contains("choose another port"), "{}", said.stderr);
+    // The server of another project, without an Editor; and the one of this.
+    for (project, is_held) in [("other", true), ("game", false)] {
+        fs::create_dir_all(home.path(project)).unwrap();
+        let mut server = Server::start(&["--project", home.path(project).to_str().unwrap()]);
+        let port = server.port();
+        let said = home.run(&format!("unity --source https://example.com/a.git --port {port}"));
+        assert_eq!(said.stderr.contains("is held by the server of"), is_held, "{}", said.stderr);
+    }
 }

@@ -4,6 +4,7 @@ use std::process::Command;
 
 use harness::agent::HttpAgent;
 use harness::server::{Scratch, Server, lines, program, run};
+use harness::stop_signal::{StopSignal, with_own_console};
 use harness::viewer::Viewer;
 use serde_json::{Value, json};
 
@@ -36,6 +37,13 @@ fn without_a_server_it_says_so_and_ends_with_4() {
     let (code, out, error) = status(port, &[]);
     assert_eq!((code, out.as_str()), (4, ""));
     assert!(error.contains(&format!("no server listens on port {port}")), "{error}");
+    let (code, out, _) = status(port, &["--json"]);
+    let shown: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((code, out.lines().count()), (4, 1));
+    assert_eq!(shown["error"]["details"]["execution_guarantee"], "not_executed");
+    let (code, out, _) = status(port, &["--json", "--config", "/nowhere.json"]);
+    let shown: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((code, &shown["error"]["code"]), (2, &json!("ERR_INVALID_PARAMS")));
     assert_eq!(status(port, &["--wach"]).0, 2);
     let bad = run(&["status", "--port", "x"], &std::env::temp_dir());
     assert_eq!(bad.0, 2);
@@ -82,8 +90,14 @@ fn it_shows_the_editor_in_each_of_its_states() {
     let question = plugin.expect("get_job_status");
     let progress = json!({ "done": 3, "total": 7 });
     plugin.job_status(&question, json!({ "state": "running", "progress": progress }));
-    let line = format!("job      {} running 3 of 7", job.as_str().unwrap());
-    wait_for(port, &line);
+    let id = job.as_str().unwrap();
+    wait_for(port, &format!("job      {id} run_tests running 3 of 7"));
+    let (_, out, _) = status(port, &["--json"]);
+    let shown: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(shown["state"]["jobs"][0]["tool"], "run_tests");
+    let question = plugin.expect("get_job_status");
+    plugin.job_status(&question, json!({ "state": "cancelled" }));
+    wait_for(port, &format!("job      {id} run_tests cancelled\n"));
 }
 
 #[test]
@@ -149,11 +163,10 @@ fn with_a_required_token_it_reads_the_file() {
 fn watching_shows_each_change_until_it_is_stopped() {
     let mut server = Server::start(&[]);
     let port = server.port();
-    let mut watch = Command::new(program())
-        .args(["status", "--watch", "--port", &port.to_string()])
-        .stdout(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut command = Command::new(program());
+    command.args(["status", "--watch", "--port", &port.to_string()]);
+    with_own_console(&mut command);
+    let mut watch = command.stdout(std::process::Stdio::piped()).spawn().unwrap();
     let shown = lines(watch.stdout.take());
     let wait_for = |part: &str| {
         while !shown.recv_timeout(harness::server::TIMEOUT).unwrap().contains(part) {}
@@ -163,12 +176,11 @@ fn watching_shows_each_change_until_it_is_stopped() {
     wait_for("editor   ready");
     drop(server);
     wait_for("no server listens on port");
-    #[cfg(unix)]
-    {
-        let pid = watch.id().to_string();
-        assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
-        assert_eq!(watch.wait().unwrap().code(), Some(0));
+    match StopSignal::interrupt() {
+        Some(interrupt) => {
+            interrupt.send(&watch);
+            assert_eq!(watch.wait().unwrap().code(), Some(0));
+        }
+        None => watch.kill().unwrap(),
     }
-    #[cfg(not(unix))]
-    watch.kill().unwrap();
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use coordination::TOOLS;
 use harness::agent::HttpAgent;
-use harness::server::program;
+use harness::server::{Scratch, binary, program};
 use harness::stop_signal::StopSignal;
 use serde_json::json;
 
@@ -77,6 +77,25 @@ fn a_demo_that_stays_says_how_to_connect_shows_calls_and_takes_commands() {
     let Some(stop) = StopSignal::interrupt() else { return };
     stop.send(&demo.process);
     assert!(demo.end().success());
+}
+
+/// What a person has who downloaded two programs: no cargo, and no copy of the repository is needed.
+#[test]
+fn the_demo_takes_the_server_beside_it_and_builds_nothing() {
+    let folder = Scratch::new("demo beside");
+    for program in [program(), binary("mock-unity")] {
+        std::fs::copy(program, folder.0.join(program.file_name().unwrap())).unwrap();
+    }
+    let mock = folder.0.join(binary("mock-unity").file_name().unwrap());
+    let mut command = std::process::Command::new(&mock);
+    command.arg("demo").current_dir(&folder.0).env("PATH", &folder.0).env_remove("CARGO");
+    let output = command.env("UNITY_MCP_TOKEN_FILE", "/nowhere").output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (story, complaint) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success() && complaint.is_empty(), "{story}{complaint}");
+    assert!(story.starts_with("unity-mcp connects AI agents"), "{story}");
+    let own = format!("\"{}\" demo --stay", mock.display());
+    assert!(story.trim_end().ends_with(&own), "{story}");
 }
 
 #[test]

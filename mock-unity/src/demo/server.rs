@@ -10,15 +10,22 @@ use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader, Lines};
 use tokio::process::{Child, Command};
 
 use super::{at, say};
-use crate::display::{Colour, write_line};
+use crate::display::{Colour, write_error_line};
 
-/// The server of this workspace, built in the same profile. Without the workspace, the installed one.
+/// The server beside this program. `cargo run` builds it first, so that it is never an old one; without either, the
+/// installed one.
 pub(super) async fn find() -> Result<PathBuf, String> {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml");
-    if !workspace.exists() {
+    let is_workspace = workspace.exists();
+    let builds = is_workspace && runs_under_cargo();
+    if let Some(program) = beside().filter(|_| !builds) {
+        return Ok(program);
+    }
+    if !is_workspace {
         return Ok(PathBuf::from("unity-mcp"));
     }
-    write_line("Building the server. The first time this takes a few minutes.");
+    // Not part of the tour, which is on stdout.
+    write_error_line("Building the server. The first time this takes a few minutes.");
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut build = Command::new(cargo);
     build.args(["build", "--package", "unity-mcp", "--message-format", "json-render-diagnostics"]);
@@ -39,6 +46,17 @@ pub(super) async fn find() -> Result<PathBuf, String> {
         message.get("executable")?.as_str().map(PathBuf::from)
     });
     executable.ok_or_else(|| "cargo did not report where the server is".to_owned())
+}
+
+/// Whether `cargo run` started this program.
+pub(super) fn runs_under_cargo() -> bool {
+    std::env::var_os("CARGO").is_some()
+}
+
+fn beside() -> Option<PathBuf> {
+    let name = format!("unity-mcp{}", std::env::consts::EXE_SUFFIX);
+    let program = std::env::current_exe().ok()?.with_file_name(name);
+    program.is_file().then_some(program)
 }
 
 pub(super) fn start(program: &Path, port: u16) -> Result<Child, String> {

@@ -73,6 +73,7 @@ pub(super) fn options(matches: &ArgMatches) -> Options {
         Some(tool) if !is_set("list") => Asked::Call { tool, arguments, wait: is_set("wait") },
         Some(_) | None if is_set("list") => Asked::List(tool),
         Some(_) | None => command()
+            .bin_name("unity-mcp call")
             .error(
                 clap::error::ErrorKind::MissingRequiredArgument,
                 "name a tool; unity-mcp call --list shows them",

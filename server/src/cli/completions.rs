@@ -24,7 +24,6 @@ pub(super) fn man_command() -> Command {
     Command::new("man")
         .about("Print the man page, or that of a command")
         .after_help("Example: unity-mcp man call | man -l -")
-        .hide(true)
         .arg(Arg::new("command").value_name("COMMAND"))
 }
 
@@ -38,8 +37,10 @@ pub(super) fn script(matches: &ArgMatches, mut command: Command) -> Vec<u8> {
 
 /// Exits the process for a command that does not exist.
 pub(super) fn man(matches: &ArgMatches, mut command: Command) -> Vec<u8> {
+    // The section NAME has one line.
+    let long = command.get_about().cloned().unwrap_or_default();
     let page = match matches.get_one::<String>("command") {
-        None => command,
+        None => command.about("MCP server for the Unity Editor").long_about(long),
         Some(name) => match command.find_subcommand(name) {
             Some(found) => {
                 found.clone().name(format!("{NAME}-{name}")).bin_name(format!("{NAME} {name}"))

@@ -30,8 +30,17 @@ Exit codes: 0 done, 1 something failed, 2 bad flags, or a file that cannot be ch
 
 const UNITY_ABOUT: &str = "Add the plugin to a Unity project.
 
-Adds the package to Packages/manifest.json. If another project uses the port 8091 now, it also
-writes a free port into unity-mcp.server.json, which the server and the plugin read.";
+Adds the package to Packages/manifest.json. If another project or program uses the port 8091
+now, it also writes a free port into unity-mcp.server.json, which the server and the plugin read.";
+
+const UNITY_AFTER_HELP: &str = "Examples:
+  unity-mcp setup unity --source ~/unity-mcp/unity-plugin   the project around this folder
+  unity-mcp setup unity Game --source DIR --port 8123       the project in Game, with a port of its own
+  unity-mcp setup unity --source DIR --dry-run              show what would change
+  unity-mcp setup unity --remove                            take the plugin out again
+
+Exit codes: 0 done, 1 something failed, 2 bad flags, no such project or package, or a file that cannot \
+be changed safely.";
 
 pub(super) fn command() -> Command {
     let option = |name: &'static str, value: &'static str, help: &'static str| {
@@ -86,6 +95,7 @@ fn unity_command() -> Command {
     Command::new("unity")
         .about("Add the plugin to a Unity project; see setup unity --help")
         .long_about(UNITY_ABOUT)
+        .after_help(UNITY_AFTER_HELP)
         .arg(
             Arg::new("dir")
                 .value_name("DIR")

@@ -2,7 +2,8 @@
 
 use std::io::Read as _;
 
-use protocol::{Json, Map};
+use coordination::{Catalog, Tool};
+use protocol::{ExecutionMode, Json, Map};
 use serde_json::json;
 
 use super::arguments;
@@ -42,7 +43,7 @@ pub enum Asked {
 pub async fn run(options: &Options) -> i32 {
     let mut signals = StopSignals::catch();
     let opened = tokio::select! {
-        opened = Session::open(&options.server) => opened,
+        opened = Session::open(&options.server, catalog_for(&options.asked)) => opened,
         () = signals.next() => return EXIT_SIGNAL, // Nothing was sent.
     };
     let session = match opened {
@@ -66,6 +67,13 @@ pub async fn run(options: &Options) -> i32 {
             EXIT_SIGNAL
         }
     }
+}
+
+/// A server that is started for a tool of catalogue 1.1 must have it. Else its settings decide.
+fn catalog_for(asked: &Asked) -> Option<Catalog> {
+    let (Asked::List(Some(tool)) | Asked::Call { tool, .. }) = asked else { return None };
+    let is_new = Catalog::V1_0.tool(tool).is_none() && Catalog::V1_1.tool(tool).is_some();
+    is_new.then_some(Catalog::V1_1)
 }
 
 fn refused(options: &Options, error: &CallError) -> i32 {
@@ -92,7 +100,17 @@ async fn act(session: &Session, options: &Options, current: &CurrentJob) -> Resu
             let arguments = arguments::parse(tool, arguments, read_stdin);
             let mut arguments = arguments.map_err(CallError::usage)?;
             name_the_call(tool, &mut arguments)?;
-            let answer = call(session, options, tool, arguments, *wait, current).await?;
+            let is_job = Tool::named(&tool.name)
+                .is_some_and(|tool| tool.execution_mode() == ExecutionMode::Job);
+            let must_wait = is_job && !wait && session.ends_server();
+            if must_wait {
+                complain(
+                    COMMAND,
+                    "the server of --start ends with this command, so it waits until the job has ended, as with --wait",
+                );
+            }
+            let wait = *wait || must_wait;
+            let answer = call(session, options, tool, arguments, wait, current).await?;
             let code = exit_code_of(&answer);
             if code != EXIT_OK {
                 complain(COMMAND, &why_job_failed(&answer));

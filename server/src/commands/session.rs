@@ -1,5 +1,6 @@
 //! Session: the server that a command speaks to, found by the rules of the server itself, or started for the command.
 
+use coordination::Catalog;
 use protocol::printable;
 
 use super::call_error::CallError;
@@ -19,7 +20,7 @@ pub struct ServerOptions {
 pub(super) struct Session {
     pub(super) client: Client,
     /// Ends with the session.
-    _child: Option<ChildServer>,
+    child: Option<ChildServer>,
 }
 
 impl ServerOptions {
@@ -29,8 +30,8 @@ impl ServerOptions {
             .map_err(|error| CallError::usage(error.to_string()))
     }
 
-    /// What a server gets that is started for the command.
-    fn server_flags(&self) -> Vec<String> {
+    /// What a server gets that is started for the command. With `catalog`, it has these tools.
+    fn server_flags(&self, catalog: Option<Catalog>) -> Vec<String> {
         let path = |name: &str, path: &Option<std::path::PathBuf>| {
             path.as_ref().map(|path| [format!("--{name}"), path.display().to_string()])
         };
@@ -39,23 +40,33 @@ impl ServerOptions {
             .iter()
             .map(|(name, text)| [format!("--{}", name.replace('_', "-")), text.clone()]);
         let paths = [path("config", config), path("project", project)];
-        paths.into_iter().flatten().chain(settings).flatten().collect()
+        let catalog = catalog.map(|catalog| ["--catalog".to_owned(), catalog.name().to_owned()]);
+        paths.into_iter().flatten().chain(settings).chain(catalog).flatten().collect()
     }
 }
 
 impl Session {
-    pub(super) async fn open(options: &ServerOptions) -> Result<Self, CallError> {
+    /// Whether the server, and every job in it, ends with this command.
+    pub(super) fn ends_server(&self) -> bool {
+        self.child.is_some()
+    }
+
+    /// `catalog` is for a server that is started now.
+    pub(super) async fn open(
+        options: &ServerOptions,
+        catalog: Option<Catalog>,
+    ) -> Result<Self, CallError> {
         let port = options.config()?.port;
         match Client::find(port).await {
-            Ok(client) => Ok(Self { client, _child: None }),
+            Ok(client) => Ok(Self { client, child: None }),
             Err(NoServer::Nobody) if options.start => {
                 let failed = |problem: &str| CallError::no_server(&printable(problem, 500));
-                let child = ChildServer::start(&options.server_flags());
+                let child = ChildServer::start(&options.server_flags(catalog));
                 let mut child = child.map_err(|error| {
                     failed(&format!("Nothing ran, because no server could be started: {error}."))
                 })?;
                 let client = child.listening(port).await.map_err(|problem| failed(&problem))?;
-                Ok(Self { client, _child: Some(child) })
+                Ok(Self { client, child: Some(child) })
             }
             Err(missing) => Err(missing.error(port)),
         }

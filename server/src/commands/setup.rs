@@ -12,6 +12,10 @@ use ::setup::environment::Environment;
 use ::setup::file::Refusal;
 use ::setup::unity;
 
+use serde_json::json;
+
+use super::call_error::CallError;
+use super::output::{complain, print_json};
 use crate::config_loader::{self, RawFlags};
 use crate::project;
 use report::{Done, Printer};
@@ -26,6 +30,15 @@ pub enum Asked {
     Print(ClientOptions),
     Apply(ClientOptions),
     Unity(UnityOptions),
+}
+
+impl Asked {
+    fn json(&self) -> bool {
+        match self {
+            Self::List(options) | Self::Print(options) | Self::Apply(options) => options.json,
+            Self::Unity(options) => options.json,
+        }
+    }
 }
 
 pub struct ClientOptions {
@@ -57,12 +70,22 @@ pub struct UnityOptions {
 /// Nothing was done: the exit code and one line.
 pub async fn run(asked: Asked) -> Result<i32, (i32, String)> {
     let environment = Environment::here();
-    match asked {
+    let json = asked.json();
+    let ended = match asked {
         Asked::List(options) => list(&environment, &options),
         Asked::Print(options) => print(&environment, &options),
         Asked::Apply(options) => apply_all(&environment, &options),
         Asked::Unity(options) => set_up_unity(&environment, &options).await,
+    };
+    if let (Err((_, line)), true) = (&ended, json) {
+        print_json(&json!({ "error": CallError::usage(line.as_str()).0 }));
     }
+    ended
+}
+
+/// Without the dots of `./Game`.
+fn below(environment: &Environment, named: &Path) -> PathBuf {
+    environment.directory.join(named).components().collect()
 }
 
 fn usage(message: String) -> (i32, String) {
@@ -77,7 +100,7 @@ fn project_folder(
     let Some(named) = &options.project else { return Ok(None) };
     let folder = named
         .as_ref()
-        .map_or_else(|| environment.directory.clone(), |named| environment.directory.join(named));
+        .map_or_else(|| environment.directory.clone(), |named| below(environment, named));
     if folder.is_dir() {
         return Ok(Some(folder));
     }
@@ -129,7 +152,9 @@ fn list(environment: &Environment, options: &ClientOptions) -> Result<i32, (i32,
     let project = project_folder(environment, options)?;
     let wanted = wanted(environment, options, project.as_deref())?;
     let findings = survey(environment, project.as_deref(), &wanted);
-    Printer::new(options.json).list(&findings);
+    let here = project.or_else(|| project::find(&environment.directory));
+    let plugin = here.and_then(|project| Some((unity::has_package(&project)?, project)));
+    Printer::new(options.json).list(&findings, plugin.as_ref());
     Ok(0)
 }
 
@@ -140,7 +165,7 @@ fn print(environment: &Environment, options: &ClientOptions) -> Result<i32, (i32
     for client in chosen(environment, options)? {
         let file = match &project {
             Some(project) => client.project_file(project),
-            None => client.user_file(environment),
+            None => client.file_to_paste(environment),
         };
         match client.snippet(&wanted) {
             Some(text) => snippets.push((client, file, text)),
@@ -188,7 +213,8 @@ fn apply_all(environment: &Environment, options: &ClientOptions) -> Result<i32, 
         done.push(Done {
             id: client.id,
             name: client.name,
-            next: Some(client.restart),
+            next: Some(next(client, options.remove)),
+            more: Vec::new(),
             file: report.file,
             result: report.result,
         });
@@ -196,6 +222,14 @@ fn apply_all(environment: &Environment, options: &ClientOptions) -> Result<i32, 
     let printer = Printer::new(options.json);
     printer.done(&done, options.remove);
     Ok(exit_code(&done))
+}
+
+/// What a person does after a change.
+fn next(client: &Client, remove: bool) -> String {
+    match remove {
+        true => format!("Restart {}, if it runs.", client.name),
+        false => client.restart.to_owned(),
+    }
 }
 
 fn exit_code(done: &[Done]) -> i32 {
@@ -214,7 +248,7 @@ async fn set_up_unity(
     options: &UnityOptions,
 ) -> Result<i32, (i32, String)> {
     let project = match &options.project {
-        Some(named) => environment.directory.join(named),
+        Some(named) => below(environment, named),
         None => project::find(&environment.directory).ok_or_else(|| {
             usage("this folder is not in a Unity project; name the folder of one".to_owned())
         })?,
@@ -222,17 +256,18 @@ async fn set_up_unity(
     let result = if options.remove {
         unity::set_package(&project, None, options.dry_run)
     } else {
-        let source = unity::source(options.source.as_deref(), &environment.directory);
+        let source = unity::source(options.source.as_deref(), &environment.directory, &project);
         let source = source.map_err(|message| usage(format!("{message}; nothing was changed")))?;
         unity::set_package(&project, Some(&source), options.dry_run)
     };
-    let next =
-        (!options.remove).then_some("Open the project in Unity, or switch to it if it is open.");
+    let next = (!options.remove)
+        .then(|| "Open the project in Unity, or switch to it if it is open.".to_owned());
     let is_good = result.is_ok();
     let mut done = vec![Done {
         id: "unity",
         name: "Unity",
         next,
+        more: Vec::new(),
         file: Some(unity::manifest(&project)),
         result: result.map_err(Failure::File),
     }];
@@ -246,13 +281,24 @@ async fn set_up_unity(
 
 /// Writes a port if one was named, or if another project has the usual one.
 async fn set_port(project: &Path, options: &UnityOptions, printer: &Printer) -> Option<Done> {
+    let mut more = Vec::new();
     let result = match (options.port, unity::port(project)) {
         (_, Err(refusal)) => Err(refusal),
-        (Some(port), Ok(_)) => unity::set_port(project, port, options.dry_run),
+        (Some(port), Ok(_)) => {
+            more.push(("port", json!(port)));
+            if let Some(who) = port::held_by_another(port, project).await {
+                let warning = format!("port {port} is held by {who}, so no server can use it now");
+                complain("setup", &format!("{warning}; stop that program, or choose another port"));
+                more.push(("warning", json!(warning)));
+            }
+            unity::set_port(project, port, options.dry_run)
+        }
         (None, Ok(Some(_))) => return None,
         (None, Ok(None)) => {
             let (port, why) = port::free_instead_of_usual(project).await?;
-            printer.note(&format!("Port 8091 is held by {why}, so this project gets port {port}."));
+            let reason = format!("port 8091 is held by {why}");
+            printer.note(&format!("This project gets port {port}, because {reason}."));
+            more.extend([("port", json!(port)), ("reason", json!(reason))]);
             unity::set_port(project, port, options.dry_run)
         }
     };
@@ -260,6 +306,7 @@ async fn set_port(project: &Path, options: &UnityOptions, printer: &Printer) -> 
         id: "settings",
         name: "Settings",
         next: None,
+        more,
         file: Some(unity::settings(project)),
         result: result.map_err(Failure::File),
     })

@@ -1,12 +1,15 @@
 //! `unity-mcp status`: what the running server knows, read from its page.
 
-mod look;
+pub(super) mod look;
 mod text;
 
 use std::io::{self, IsTerminal as _, Write as _};
 
+use protocol::printable_json;
 use tokio::time::sleep;
 
+use super::call_error::CallError;
+use super::output::complain;
 use crate::budget::STATUS_INTERVAL;
 use crate::config_loader::{self, RawFlags};
 use crate::system::{self, StopSignals};
@@ -34,7 +37,7 @@ pub async fn run(options: Options) -> i32 {
     let port = match config_loader::load(&options.flags, &directory) {
         Ok(config) => config.port,
         Err(error) => {
-            complain(&error.to_string());
+            refused(&CallError::usage(error.to_string()), options.json);
             return EXIT_USAGE;
         }
     };
@@ -47,7 +50,7 @@ pub async fn run(options: Options) -> i32 {
             EXIT_OK
         }
         Err(missing) => {
-            complain(&missing.sentence(port));
+            refused(&missing.error(port), options.json);
             EXIT_NO_SERVER
         }
     }
@@ -82,7 +85,7 @@ fn watched(port: u16, look: Result<Look, NoServer>, json: bool) -> String {
     match look {
         Ok(look) => shown(&look, json),
         Err(missing) if json => {
-            format!("{}\n", serde_json::json!({ "problem": missing.sentence(port) }))
+            format!("{}\n", serde_json::json!({ "error": missing.error(port).0 }))
         }
         Err(missing) => format!("{}\n", missing.sentence(port)),
     }
@@ -90,7 +93,7 @@ fn watched(port: u16, look: Result<Look, NoServer>, json: bool) -> String {
 
 fn shown(look: &Look, json: bool) -> String {
     if json {
-        return format!("{}\n", protocol::printable_json(&look.json().to_string()));
+        return format!("{}\n", printable_json(&look.json().to_string()));
     }
     text::lines(look, has_colours())
 }
@@ -106,7 +109,12 @@ fn print(text: &str) -> bool {
     stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).is_ok()
 }
 
-fn complain(line: &str) {
-    // If stderr is closed, the exit code says it.
-    writeln!(io::stderr(), "unity-mcp status: {line}").unwrap_or_default();
+fn refused(error: &CallError, json: bool) {
+    if json {
+        print(&format!(
+            "{}\n",
+            printable_json(&serde_json::json!({ "error": error.0 }).to_string())
+        ));
+    }
+    complain("status", error.message());
 }

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use coordination::Catalog;
 use protocol::{Json, Map, printable};
 use serde_json::json;
 
@@ -31,7 +32,7 @@ pub struct Options {
 pub async fn run(options: &Options) -> i32 {
     let mut signals = StopSignals::catch();
     let opened = tokio::select! {
-        opened = Session::open(&options.server) => opened,
+        opened = Session::open(&options.server, Some(Catalog::V1_1)) => opened,
         () = signals.next() => return EXIT_SIGNAL, // Nothing was sent.
     };
     let session = match opened {

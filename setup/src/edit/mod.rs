@@ -9,6 +9,7 @@ use std::fmt;
 use serde_json::Value;
 
 use crate::clients::Format;
+use crate::entry::Found;
 pub use tree::Tree;
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
@@ -93,7 +94,8 @@ pub fn edit(text: &str, location: &Location, change: &Change<'_>) -> Result<Edit
     let old = parse(text, location.format)?;
     let path: Vec<&str> = location.path.iter().map(String::as_str).collect();
     let (mark, body) = split_mark(text);
-    check_way(body, location, &old, &path)?;
+    let has_fields = matches!(change, Change::Set(Content::Fields { .. }));
+    check_way(body, location, &old, &path, has_fields)?;
     let is_done = match change {
         Change::Set(content) => old.get(&path).is_some_and(|entry| entry.says(content)),
         Change::Remove { .. } => old.get(&path).is_none(),
@@ -118,6 +120,35 @@ pub fn edit(text: &str, location: &Location, change: &Change<'_>) -> Result<Edit
     Ok(Edited::New(format!("{mark}{edited}")))
 }
 
+/// Whether the copy `backup` is what the file said before setup changed it, while `text` has been changed by setup.
+pub fn is_from_before(backup: &str, text: &str, location: &Location) -> bool {
+    let path: Vec<&str> = location.path.iter().map(String::as_str).collect();
+    let (Ok(backup), Ok(text)) = (parse(backup, location.format), parse(text, location.format))
+    else {
+        return false;
+    };
+    if backup.get(&path).is_some() {
+        return false;
+    }
+    if text.get(&path).is_some() {
+        return true;
+    }
+    // Setup wrote an entry with another name, and nothing else has changed.
+    let (text, backup) = (without_ours(&text, &path), without_ours(&backup, &path));
+    text.0 == backup.0 && text.1 > backup.1
+}
+
+/// Without each entry that starts this program, whatever its name, and how many there are.
+fn without_ours(tree: &Tree, path: &[&str]) -> (Tree, usize) {
+    let way = path.split_last().map(|(_, way)| way).unwrap_or_default();
+    let names = tree.get(way).map(Tree::names).unwrap_or_default();
+    let entries = names.into_iter().map(|name| [way, &[name]].concat());
+    let is_ours = |path: &[&str]| tree.get(path).is_some_and(|entry| Found::read(entry).is_ours());
+    let ours: Vec<Vec<&str>> = entries.filter(|path| is_ours(path)).collect();
+    let rest = ours.iter().fold(tree.without(path), |rest, path| rest.without(path));
+    (rest, ours.len())
+}
+
 /// How many objects on the way to the entry stay although they are empty.
 fn objects_to_keep(old: &Tree, before: Option<&str>, format: Format, path: &[&str]) -> usize {
     let way = path.len().saturating_sub(1);
@@ -136,8 +167,15 @@ fn objects_to_keep(old: &Tree, before: Option<&str>, format: Format, path: &[&st
 }
 
 /// Every value on the way to the entry is an object, and the entry is one if it has fields.
-fn check_way(text: &str, at: &Location, old: &Tree, path: &[&str]) -> Result<(), Problem> {
-    for depth in 0..path.len() {
+fn check_way(
+    text: &str,
+    at: &Location,
+    old: &Tree,
+    path: &[&str],
+    has_fields: bool,
+) -> Result<(), Problem> {
+    let depths = if has_fields { path.len() + 1 } else { path.len() };
+    for depth in 0..depths {
         let part = path.get(..depth).unwrap_or_default();
         if old.get(part).is_some_and(|value| !value.is_object()) {
             let offset = match at.format {

@@ -119,8 +119,9 @@ fn replace(text: &str, entry: &Item, content: &Content) -> Result<Splices, Probl
     let mut splices = Splices::new();
     for key in unset {
         if let Some((key, item)) = table.get_key_value(key) {
-            let start = key.span().map_or(header.end, |span| span.start);
-            splices.push((whole_lines(text, &(start..span(text, item)?.end)), String::new()));
+            let mut lines = Vec::new();
+            lines_of_field(text, key, item, &mut lines)?;
+            splices.extend(lines.into_iter().map(|range| (range, String::new())));
         }
     }
     // New fields come first: what follows may belong to a table inside.
@@ -180,18 +181,43 @@ fn remove(
         return Ok(vec![(whole_lines(text, &(start..span(text, entry)?.end)), String::new())]);
     }
     header_table(text, entry)?;
+    Ok(lines_of_tables(text, entry).map(|lines| (lines, String::new())).collect())
+}
+
+/// The lines of one field of a table: a value, dotted keys, or tables of its own.
+fn lines_of_field(
+    text: &str,
+    key: &toml_edit::Key,
+    item: &Item,
+    found: &mut Vec<Range<usize>>,
+) -> Result<(), Problem> {
+    if let Some(dotted) = item.as_table().filter(|table| table.is_dotted()) {
+        for (name, item) in dotted {
+            if let Some(key) = dotted.key(name) {
+                lines_of_field(text, key, item, found)?;
+            }
+        }
+    } else if item.is_value() {
+        let start = key.span().ok_or_else(|| super::unsafe_edit(text, "a key has no place"))?;
+        found.push(whole_lines(text, &(start.start..span(text, item)?.end)));
+    } else {
+        found.extend(lines_of_tables(text, item));
+    }
+    Ok(())
+}
+
+/// Each table with a header of its own, and the empty line before it.
+fn lines_of_tables<'a>(text: &'a str, item: &Item) -> impl Iterator<Item = Range<usize>> + use<'a> {
     let mut tables = Vec::new();
-    collect_tables(entry, &mut tables);
-    let lines = tables.into_iter().map(|range| {
+    collect_tables(item, &mut tables);
+    tables.into_iter().map(|range| {
         let lines = whole_lines(text, &range);
         let before = text.get(..lines.start).unwrap_or_default();
         let blank = ["\r\n", "\n"]
             .into_iter()
             .find(|end| before.strip_suffix(end).is_some_and(|line| line.ends_with('\n')));
-        let start = lines.start - blank.map_or(0, str::len);
-        (start..lines.end, String::new())
-    });
-    Ok(lines.collect())
+        lines.start - blank.map_or(0, str::len)..lines.end
+    })
 }
 
 /// From its header to its last value, for the table and the tables inside.

@@ -56,6 +56,24 @@ impl Tree {
         self.fields().len()
     }
 
+    pub(crate) fn names(&self) -> Vec<&str> {
+        self.fields().iter().map(|(name, _)| name.as_str()).collect()
+    }
+
+    /// For a program that takes JSON. A word that JSON does not have, such as a date, becomes a text.
+    pub(crate) fn json(&self) -> Value {
+        match self {
+            Self::Text(text) => Value::from(text.as_str()),
+            Self::Word(word) => {
+                serde_json::from_str(word).unwrap_or_else(|_| Value::from(word.as_str()))
+            }
+            Self::List(items) => items.iter().map(Self::json).collect(),
+            Self::Object(fields) => {
+                fields.iter().map(|(key, value)| (key.clone(), value.json())).collect()
+            }
+        }
+    }
+
     fn fields(&self) -> &[(String, Self)] {
         match self {
             Self::Object(fields) => fields,

@@ -41,6 +41,7 @@ const JSON: &[(&str, &str)] = &[
     ),
     ("not an object", "[1, 2]\n"),
     ("servers are a list", "{\n  \"KEY\": []\n}\n"),
+    ("the entry is a number", "{\n  \"KEY\": { \"unity\": 5 }\n}\n"),
     ("a bracket is missing", "{\n  \"KEY\": {\n"),
     ("a comma is missing", "{\n  \"ä\": 1 \"b\": 2\n}\n"),
     ("two documents", "{} {}\n"),
@@ -69,6 +70,10 @@ const TOML: &[(&str, &str)] = &[
     (
         "the entry has an address",
         "[mcp_servers.unity]\n# over HTTP\nurl = \"http://127.0.0.1:8091/mcp\"\n\n# mine\n[tui]\ntheme = \"dark\"\n",
+    ),
+    (
+        "the entry has an address, and fields for it",
+        "[mcp_servers.unity]\nurl = \"http://127.0.0.1:8091/mcp\"\nbearer_token_env_var = \"T\"\ntool_timeout_sec = 60\nhttp_headers.A = \"1\"\nhttp_headers.B = \"2\"\n\n[mcp_servers.unity.env_http_headers]\nC = \"D\"\n\n[tui]\ntheme = \"dark\"\n",
     ),
     (
         "the entry has an address and nothing else",
@@ -158,6 +163,18 @@ fn an_entry_over_http_has_the_form_of_its_client() {
         None => format!("{}\n  its file cannot say it\n\n", client.id),
     });
     insta::assert_snapshot!("http", entries.collect::<String>());
+}
+
+/// Codex reads no configuration at all if an entry has fields of both forms.
+#[test]
+fn an_entry_has_fields_of_one_form() {
+    let client = Client::find("codex").unwrap();
+    let url = "http://127.0.0.1:8091/mcp".to_owned();
+    let content = client.entry(&Connection::Http { url }).unwrap();
+    let text = "[mcp_servers.unity]\ncommand = \"/opt/unity-mcp\"\nargs = []\ncwd = \"/\"\ntool_timeout_sec = 60\n\n[mcp_servers.unity.env]\nA = \"1\"\n\n[tui]\ntheme = \"dark\"\n";
+    let edited = edit(text, &client.location("unity"), &Change::Set(&content));
+    let wanted = "[mcp_servers.unity]\nurl = \"http://127.0.0.1:8091/mcp\"\ntool_timeout_sec = 60\n\n[tui]\ntheme = \"dark\"\n";
+    assert_eq!(edited, Ok(Edited::New(wanted.to_owned())));
 }
 
 #[test]

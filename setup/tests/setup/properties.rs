@@ -2,6 +2,7 @@
 //! second `setup` changes no byte.
 
 use proptest::prelude::*;
+use setup::apply::change;
 use setup::clients::{CLIENTS, Client, Format};
 use setup::edit::{Change, Edited, Tree, edit, parse};
 use setup::entry::Connection;
@@ -184,7 +185,7 @@ fn check(client: &Client, text: &str) {
     let content = client.entry(&connection()).unwrap();
     let is_object = |path: &[&str]| old.get(path).is_none_or(Tree::is_object);
     let set = edit(text, &location, &Change::Set(&content));
-    if !is_object(&[client.key]) {
+    if !is_object(&[client.key]) || !is_object(&[client.key, "unity"]) {
         assert!(set.is_err(), "{text}");
         return;
     }
@@ -224,6 +225,63 @@ fn check(client: &Client, text: &str) {
     }
 }
 
+/// Changes the file some times, then removes each entry: the document is the old one.
+fn check_file(client: &Client, text: &str, changes: &[(&str, u16)]) {
+    let old = parse(text, client.format).unwrap();
+    let names = ["unity", "game"];
+    // What is there before setup is no matter of setup, and a list of servers is refused.
+    let has_entry = names.iter().any(|name| old.get(&[client.key, name]).is_some());
+    if has_entry || old.get(&[client.key]).is_some_and(|servers| !servers.is_object()) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    std::fs::write(&file, text).unwrap();
+    for (name, port) in changes {
+        let args = vec!["--stdio".to_owned(), "--port".to_owned(), port.to_string()];
+        let program = "C:\\bin\\unity-mcp.exe".to_owned();
+        let content = client.entry(&Connection::Stdio { program, args }).unwrap();
+        change(&file, &client.location(name), Some(&content), false).unwrap();
+    }
+    for name in names {
+        change(&file, &client.location(name), None, false).unwrap();
+    }
+    let now = std::fs::read_to_string(&file).unwrap_or_else(|_| panic!("the file is gone: {text}"));
+    assert_eq!(parse(&now, client.format).unwrap(), old, "{text}\n{now}");
+}
+
+#[test]
+fn two_changes_before_the_removal_lose_nothing() {
+    let again = [("unity", 1), ("unity", 2)];
+    let other_name = [("unity", 1), ("game", 2)];
+    for changes in [&again[..], &other_name] {
+        for text in ["{}", "{\"mcpServers\":{}}", "{\"theme\":1,\"mcpServers\":{}}", ""] {
+            check_file(Client::find("cursor").unwrap(), text, changes);
+        }
+        check_file(Client::find("codex").unwrap(), "[mcp_servers]\n", changes);
+    }
+}
+
+/// A copy from an earlier time says nothing of a file that the user has changed since.
+#[test]
+fn an_old_copy_does_not_decide() {
+    let client = Client::find("cursor").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    let content = client.entry(&connection()).unwrap();
+    for text in ["{}", "{\"mcpServers\":{}}", "{\"a\":1,\"mcpServers\":{}}"] {
+        std::fs::write(&file, text).unwrap();
+        change(&file, &client.location("unity"), Some(&content), false).unwrap();
+        change(&file, &client.location("unity"), None, false).unwrap();
+        let now = std::fs::read_to_string(&file).unwrap();
+        assert_eq!(parse(&now, client.format), parse(text, client.format), "{now}");
+    }
+}
+
+fn changes() -> impl Strategy<Value = Vec<(&'static str, u16)>> {
+    prop::collection::vec((prop::sample::select(vec!["unity", "game"]), 1..4_u16), 1..4)
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -232,11 +290,14 @@ proptest! {
         document in objects(documents()),
         layout in layouts(),
         client in prop::sample::select(CLIENTS.iter().filter(|client| client.format != Format::Toml).collect::<Vec<_>>()),
+        changes in changes(),
     ) {
         let is_strict = client.format == Format::Json;
         let layout = Layout { comments: layout.comments && !is_strict, commas: layout.commas && !is_strict, ..layout };
         let mark = if layout.mark { "\u{feff}" } else { "" };
-        check(client, &format!("{mark}{}{}", json(&document, &layout, 0), layout.end));
+        let text = format!("{mark}{}{}", json(&document, &layout, 0), layout.end);
+        check(client, &text);
+        check_file(client, &text, &changes);
     }
 
     #[test]
@@ -244,11 +305,15 @@ proptest! {
         root in objects(documents()),
         servers in objects(objects(documents())),
         layout in layouts(),
+        changes in changes(),
     ) {
         let (Document::Object(root), Document::Object(servers)) = (root, servers) else { unreachable!() };
         let root: Vec<_> = root.into_iter().filter(|(key, _)| key != "other").collect();
         let mark = if layout.mark { "\u{feff}" } else { "" };
-        check(Client::find("codex").unwrap(), &format!("{mark}{}", toml(&root, &servers, &layout)));
+        let text = format!("{mark}{}", toml(&root, &servers, &layout));
+        let client = Client::find("codex").unwrap();
+        check(client, &text);
+        check_file(client, &text, &changes);
     }
 
     #[test]

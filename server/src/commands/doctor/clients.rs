@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use setup::clients::{Finding, Scope, State, survey};
+use setup::clients::{Finding, Scope, State, survey_all_names};
 use setup::entry::{Connection, DEFAULT_NAME, Wanted};
 use setup::environment::Environment;
+use setup::own_command::shell_word;
 
 use super::{Check, Facts};
 
@@ -15,9 +16,8 @@ pub(super) fn clients(facts: &Facts) -> Vec<Check> {
     let program = std::env::current_exe().unwrap_or_default().to_string_lossy().into_owned();
     let connection = Connection::Stdio { program, args: vec!["--stdio".to_owned()] };
     let wanted = Wanted { name: DEFAULT_NAME.to_owned(), connection };
-    let findings = survey(&environment, facts.project.as_deref(), &wanted);
-    let checks: Vec<Check> =
-        findings.iter().filter_map(|finding| check(facts.config.port, finding)).collect();
+    let findings = survey_all_names(&environment, facts.project.as_deref(), &wanted);
+    let checks: Vec<Check> = findings.iter().filter_map(|finding| check(facts, finding)).collect();
     if checks.is_empty() {
         let action = "add the server to your clients with: unity-mcp setup";
         return vec![Check::warn(NAME, "no client has an entry for the server", action)];
@@ -26,8 +26,8 @@ pub(super) fn clients(facts: &Facts) -> Vec<Check> {
 }
 
 /// `None` if the client has no entry.
-fn check(port: u16, finding: &Finding) -> Option<Check> {
-    let place = place(finding);
+fn check(facts: &Facts, finding: &Finding) -> Option<Check> {
+    let (port, place) = (facts.config.port, place(finding));
     match &finding.state {
         State::Absent => return None,
         State::Unreadable(_) if !finding.is_installed && finding.scope == Scope::User => {
@@ -39,7 +39,7 @@ fn check(port: u16, finding: &Finding) -> Option<Check> {
         }
         State::Current | State::Differs => {}
     }
-    let again = format!("write the entry again with: unity-mcp setup {}", finding.client.id);
+    let again = format!("write the entry again with: {}", command(facts, finding));
     if let Some(program) = finding.command_path.as_deref().filter(|path| is_missing(path)) {
         let fact = format!("{place} starts {}, which does not exist", program.display());
         return Some(Check::fail(NAME, fact, again));
@@ -55,7 +55,25 @@ fn check(port: u16, finding: &Finding) -> Option<Check> {
 }
 
 fn place(finding: &Finding) -> String {
-    format!("{} ({})", finding.client.name, finding.file.display())
+    let (client, file) = (finding.client.name, finding.file.display());
+    match finding.name.as_str() {
+        DEFAULT_NAME => format!("{client} ({file})"),
+        name => format!("{client} ({file}, entry \"{name}\")"),
+    }
+}
+
+/// What changes this file and this entry.
+fn command(facts: &Facts, finding: &Finding) -> String {
+    let mut command = format!("unity-mcp setup {}", finding.client.id);
+    if finding.name != DEFAULT_NAME {
+        command += &format!(" --name {}", shell_word(&finding.name));
+    }
+    // A client with files of projects alone needs no flag in the folder of the project.
+    let project = facts.project.as_ref().filter(|_| finding.scope == Scope::Project);
+    if let Some(project) = project {
+        command += &format!(" --project {}", shell_word(&project.to_string_lossy()));
+    }
+    command
 }
 
 /// A program without a folder is found by the client, in a PATH that is not known here.

@@ -13,13 +13,22 @@ use crate::{VERSION, budget};
 
 const NAME: &str = "editor";
 
-pub(super) async fn editor(facts: &Facts, client: &Client) -> Vec<Check> {
+/// What the server knows.
+#[derive(Default)]
+pub(super) struct Seen {
+    pub(super) checks: Vec<Check>,
+    /// Whether an Editor has the project open, if its files say no and it is connected.
+    pub(super) open: Option<Check>,
+}
+
+pub(super) async fn editor(facts: &Facts, client: &Client) -> Seen {
     let asked = client.call("get_editor_state", &Map::new(), &mut ProgressLine::silent()).await;
     let report = match asked {
         Ok(report) => report,
         Err(error) => {
             let fact = format!("the server does not answer: {}", error.message());
-            return vec![Check::fail(NAME, fact, "restart the server")];
+            let checks = vec![Check::fail(NAME, fact, "restart the server")];
+            return Seen { checks, open: None };
         }
     };
     let health = client.health().await.unwrap_or(Json::Null);
@@ -28,7 +37,22 @@ pub(super) async fn editor(facts: &Facts, client: &Client) -> Vec<Check> {
     checks.extend(same_project(facts, &report));
     checks.extend(refused(&report));
     checks.extend(unresponsive(&report));
-    checks
+    Seen { checks, open: open(facts, &report) }
+}
+
+fn open(facts: &Facts, report: &Json) -> Option<Check> {
+    let is_connected = report.get("connected").and_then(Json::as_bool) == Some(true);
+    if facts.is_open != Some(false) || !is_connected {
+        return None;
+    }
+    let fact = match text(report, "/project/path") {
+        None => "an Editor is connected, and does not say which project it has open",
+        Some(_) if same_project(facts, report).is_none() => {
+            "an Editor that is connected has the project open"
+        }
+        Some(_) => return None, // It has another one open.
+    };
+    Some(Check::ok("unity", fact))
 }
 
 fn text<'a>(of: &'a Json, path: &str) -> Option<&'a str> {

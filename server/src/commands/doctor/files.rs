@@ -69,7 +69,7 @@ fn plugin(project: &Path) -> Check {
         None => Check::fail(
             name,
             format!("Packages/manifest.json does not have {PACKAGE}"),
-            "add it with: unity-mcp setup unity",
+            format!("add it with: {}", setup::unity::command()),
         ),
     }
 }

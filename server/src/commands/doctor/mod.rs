@@ -123,13 +123,17 @@ async fn examine(options: &Options) -> i32 {
     let mut checks = files::project(project.as_deref());
     let opened = project.as_deref().map(files::editor_instance);
     let is_open = opened.as_ref().and_then(|(is_open, _)| *is_open);
-    checks.extend(opened.map(|(_, check)| check));
+    let of_files = opened.map(|(_, check)| check);
     let facts = Facts { config, project, is_open };
     let (found, of_port) = port::port(&facts).await;
+    let of_editor = match found {
+        Some(client) => editor::editor(&facts, &client).await,
+        None => editor::Seen::default(),
+    };
+    // Who is connected knows more than the files.
+    checks.extend(of_files.map(|check| of_editor.open.clone().unwrap_or(check)));
     checks.extend(of_port);
-    if let Some(client) = found {
-        checks.extend(editor::editor(&facts, &client).await);
-    }
+    checks.extend(of_editor.checks);
     checks.push(files::token(&facts.config));
     checks.extend(clients::clients(&facts));
     checks.extend(files::wsl());

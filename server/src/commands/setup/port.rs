@@ -3,38 +3,18 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
-use coordination::Catalog;
-use serde_json::{Value, json};
 use tokio::net::TcpListener;
-use tokio::sync::mpsc;
 
 use crate::budget::{SETUP_PORTS_TRIED, SETUP_USUAL_PORT};
+use crate::commands::status::look;
 use crate::network::Network as _;
 use crate::port::holder::{Holder, identify};
-use crate::port::relay::{Passed, Relay, Request, Target};
 use crate::project;
 use crate::system::{Loopback, PATHS_IGNORE_CASE};
 
-/// A free port and who has the usual one, if that is somebody else. A server without an Editor may be the one of
-/// this project, so it changes nothing.
+/// A free port and who has the usual one, if that is somebody else.
 pub(super) async fn free_instead_of_usual(project: &Path) -> Option<(u16, String)> {
-    let refused = |error: &std::io::Error| error.kind() == ErrorKind::ConnectionRefused;
-    if Loopback.connect(SETUP_USUAL_PORT).await.is_err_and(|error| refused(&error)) {
-        return None;
-    }
-    let holder = identify(&Loopback, SETUP_USUAL_PORT).await.unwrap_or(Holder::Silent);
-    let who = match &holder {
-        Holder::UnityMcp { requires_token, .. } => {
-            let other = project_served(*requires_token).await?;
-            if is_same(&other, project) {
-                return None;
-            }
-            format!("the server of {}", protocol::printable(&other, 300))
-        }
-        Holder::Stranger | Holder::OfAnotherUser | Holder::Silent | Holder::System(_) => {
-            holder.describe()
-        }
-    };
+    let who = held_by_another(SETUP_USUAL_PORT, project).await?;
     for port in SETUP_USUAL_PORT.saturating_add(1)..=SETUP_USUAL_PORT + SETUP_PORTS_TRIED {
         if TcpListener::bind(("127.0.0.1", port)).await.is_ok() {
             return Some((port, who));
@@ -43,31 +23,31 @@ pub(super) async fn free_instead_of_usual(project: &Path) -> Option<(u16, String
     None
 }
 
+/// Who has the port, unless that is nobody or the server of this project. A server that knows no project may become
+/// the one of this.
+pub(super) async fn held_by_another(port: u16, project: &Path) -> Option<String> {
+    let refused = |error: &std::io::Error| error.kind() == ErrorKind::ConnectionRefused;
+    if Loopback.connect(port).await.is_err_and(|error| refused(&error)) {
+        return None;
+    }
+    let holder = identify(&Loopback, port).await.unwrap_or(Holder::Silent);
+    match &holder {
+        Holder::UnityMcp { .. } => {
+            let about = look::take(port).await.ok()?.about;
+            let other = about.project.or_else(|| about.editor?.project_path)?;
+            let is_other = !is_same(&other, project);
+            is_other.then(|| format!("the server of {}", protocol::printable(&other, 300)))
+        }
+        Holder::Stranger | Holder::OfAnotherUser | Holder::Silent | Holder::System(_) => {
+            Some(holder.describe())
+        }
+    }
+}
+
 fn is_same(one: &str, other: &Path) -> bool {
     let comparable = |path: &str| {
         let path = project::comparable(path);
         if PATHS_IGNORE_CASE { path.to_lowercase() } else { path }
     };
     comparable(one) == comparable(&other.to_string_lossy())
-}
-
-/// The project whose Editor the holder of the usual port serves now.
-async fn project_served(requires_token: bool) -> Option<String> {
-    let token = if requires_token { token::read().ok().flatten() } else { None };
-    let request = Request {
-        from: "unity-mcp command",
-        method: "tools/call",
-        name: "get_editor_state".to_owned(),
-        params: json!({ "name": "get_editor_state", "arguments": {} }),
-        client_request_id: None,
-        needs: Catalog::V1_0,
-        knows_tasks: false,
-        may_wait: false,
-    };
-    let target = Target { port: SETUP_USUAL_PORT, token, catalog: Catalog::V1_0 };
-    let dialled = Relay::new(Loopback).dial(&target, &request).await.ok()?;
-    let (reports, _not_read) = mpsc::channel(1);
-    let Passed::Answer(Ok(result)) = dialled.send(&reports).await else { return None };
-    let path = result.pointer("/structuredContent/project/path").and_then(Value::as_str);
-    path.map(str::to_owned)
 }

@@ -6,17 +6,21 @@ use std::path::{Path, PathBuf};
 use ::setup::apply::{Failure, Outcome};
 use ::setup::clients::{Client, Finding, Scope, State};
 use ::setup::file::Refusal;
+use ::setup::unity;
 use protocol::printable;
 use serde_json::{Value, json};
 
 use super::{shown, word};
+use crate::commands::output::print_json;
 
 /// What came of one client or file.
 pub(super) struct Done {
     pub(super) id: &'static str,
     pub(super) name: &'static str,
     /// What a person does next, if something changed.
-    pub(super) next: Option<&'static str>,
+    pub(super) next: Option<String>,
+    /// For programs.
+    pub(super) more: Vec<(&'static str, Value)>,
     pub(super) file: Option<PathBuf>,
     pub(super) result: Result<Outcome, Failure>,
 }
@@ -47,10 +51,14 @@ impl Printer {
         if self.color { format!("\u{1b}[{color}m{text}\u{1b}[0m") } else { text.to_owned() }
     }
 
-    pub(super) fn list(&self, findings: &[Finding]) {
+    /// `plugin`: whether the Unity project around the working directory has it.
+    pub(super) fn list(&self, findings: &[Finding], plugin: Option<&(bool, PathBuf)>) {
         if self.json {
             let clients: Vec<Value> = findings.iter().map(finding_json).collect();
-            return print(&format!("{:#}\n", json!({ "clients": clients })));
+            let plugin = plugin.map(
+                |(is_there, project)| json!({ "project": shown(project), "installed": is_there }),
+            );
+            return print_json(&json!({ "clients": clients, "plugin": plugin }));
         }
         let is_shown = |finding: &&Finding| finding.is_installed || finding.state != State::Absent;
         let (mut text, mut missing) = (String::new(), Vec::new());
@@ -80,6 +88,12 @@ impl Printer {
             text += &format!("\nNot found: {}\n", missing.join(", "));
         }
         text += "\nAdd the server with `unity-mcp setup CLIENT`, or to all of them with `unity-mcp setup --all`.\n";
+        if let Some((false, project)) = plugin {
+            let (project, command) = (shown(project), unity::command());
+            text += &format!(
+                "The Unity project {project} does not have the plugin. Add it with: {command}\n"
+            );
+        }
         print(&text);
     }
 
@@ -91,7 +105,7 @@ impl Printer {
                     json!({ "client": client.id, "file": file.as_deref().map(shown), "text": text })
                 })
                 .collect();
-            return print(&format!("{:#}\n", json!({ "snippets": snippets })));
+            return print_json(&json!({ "snippets": snippets }));
         }
         for (client, file, text) in snippets {
             // On stderr, so that stdout can go into a file.
@@ -104,7 +118,7 @@ impl Printer {
     pub(super) fn done(&self, done: &[Done], remove: bool) {
         if self.json {
             let results: Vec<Value> = done.iter().map(done_json).collect();
-            return print(&format!("{:#}\n", json!({ "results": results })));
+            return print_json(&json!({ "results": results }));
         }
         for done in done {
             let file = done.file.as_deref().map(shown).unwrap_or_default();
@@ -113,11 +127,7 @@ impl Printer {
                 Ok(outcome) => {
                     let what = described(outcome, &file, remove);
                     print(&format!("{}: {what}\n", self.colored(GREEN, name)));
-                    let changed = !matches!(
-                        outcome,
-                        Outcome::Unchanged | Outcome::WouldChange { .. } | Outcome::WouldRun { .. }
-                    );
-                    if let Some(next) = done.next.filter(|_| changed) {
+                    if let Some(next) = done.next.as_ref().filter(|_| has_changed(outcome)) {
                         print(&format!("  {next}\n"));
                     }
                 }
@@ -131,8 +141,18 @@ impl Printer {
     }
 }
 
+fn has_changed(outcome: &Outcome) -> bool {
+    match outcome {
+        Outcome::Created
+        | Outcome::Changed { .. }
+        | Outcome::Deleted { .. }
+        | Outcome::Ran { .. } => true,
+        Outcome::Unchanged | Outcome::WouldChange { .. } | Outcome::WouldRun { .. } => false,
+    }
+}
+
 fn described(outcome: &Outcome, file: &str, remove: bool) -> String {
-    let kept = |backup: &Path| format!("the old file is {}", shown(backup));
+    let kept = |backup: &Path| format!("an older copy is {}", shown(backup));
     match outcome {
         Outcome::Unchanged if remove => format!("nothing to do: {file} has no such entry"),
         Outcome::Unchanged => format!("nothing to do: {file} is current"),
@@ -205,6 +225,9 @@ fn finding_json(finding: &Finding) -> Value {
 fn done_json(done: &Done) -> Value {
     let file = done.file.as_deref().map(shown);
     let mut value = json!({ "client": done.id, "file": file });
+    for (key, field) in &done.more {
+        put(&mut value, key, field.clone());
+    }
     match &done.result {
         Ok(outcome) => {
             put(&mut value, "outcome", json!(word(outcome)));
@@ -218,7 +241,7 @@ fn done_json(done: &Done) -> Value {
                 }
                 Outcome::WouldChange { diff } => put(&mut value, "diff", json!(diff)),
             }
-            if let Some(next) = done.next {
+            if let Some(next) = done.next.as_ref().filter(|_| has_changed(outcome)) {
                 put(&mut value, "next", json!(next));
             }
         }

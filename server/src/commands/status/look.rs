@@ -3,18 +3,20 @@
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
 
+use coordination::Tool;
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::Bytes;
 use hyper::client::conn::http1::SendRequest;
 use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST};
 use hyper::{Response, StatusCode, body::Incoming, http};
 use page::{About, CallOutcome, Editor, Event, Job, Snapshot, State};
-use protocol::Json;
+use protocol::{ExecutionMode, Json};
 use serde::Serialize;
 use serde_json::json;
 use tokio::time::timeout;
 
 use crate::budget::{STATUS_BYTES_MAX, STATUS_CALLS_MAX, STATUS_TIMEOUT};
+use crate::commands::call_error::CallError;
 use crate::network::Network as _;
 use crate::port::holder::{Holder, identify};
 use crate::port::relay::connect;
@@ -22,17 +24,20 @@ use crate::system::Loopback;
 
 /// What the server knows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(super) struct Look {
-    pub(super) about: About,
+pub(in crate::commands) struct Look {
+    pub(in crate::commands) about: About,
     pub(super) state: State,
     /// The last ones, newest first; none without the page.
     pub(super) calls: Option<Vec<Call>>,
+    /// Which tool started each job, as far as that is known. In JSON it is in each job.
+    #[serde(skip)]
+    pub(super) job_tools: BTreeMap<String, String>,
     /// Milliseconds since the start of the server; only its page says it.
     pub(super) now: Option<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(super) struct Call {
+pub(in crate::commands) struct Call {
     pub(super) call: String,
     pub(super) tool: String,
     pub(super) agent: String,
@@ -45,7 +50,7 @@ pub(super) struct Call {
     pub(super) replayed: bool,
 }
 
-pub(super) enum NoServer {
+pub(in crate::commands) enum NoServer {
     Nobody,
     Held(Holder),
     NoToken(String),
@@ -57,10 +62,10 @@ impl NoServer {
     pub(super) fn sentence(&self, port: u16) -> String {
         match self {
             Self::Nobody => format!(
-                "no server listens on port {port}; start one with unity-mcp, or name another port with --port"
+                "no server listens on port {port}; start one with unity-mcp, or name another port with --port."
             ),
             Self::Held(holder) => format!(
-                "port {port} belongs to {}; name another port with --port",
+                "port {port} belongs to {}; name another port with --port.",
                 holder.describe()
             ),
             Self::NoToken(problem) => {
@@ -68,6 +73,12 @@ impl NoServer {
             }
             Self::Odd(problem) => format!("the server on port {port} gave no answer: {problem}"),
         }
+    }
+}
+
+impl NoServer {
+    pub(super) fn error(&self, port: u16) -> CallError {
+        CallError::no_server(&self.sentence(port))
     }
 }
 
@@ -79,11 +90,19 @@ impl From<io::Error> for NoServer {
 
 impl Look {
     pub(super) fn json(&self) -> Json {
-        serde_json::to_value(self).unwrap_or_default()
+        let mut shown = serde_json::to_value(self).unwrap_or_default();
+        let jobs = shown.pointer_mut("/state/jobs").and_then(Json::as_array_mut);
+        for job in jobs.into_iter().flatten().filter_map(Json::as_object_mut) {
+            let id = job.get("job_id").and_then(Json::as_str).unwrap_or_default();
+            if let Some(tool) = self.job_tools.get(id) {
+                job.insert("tool".to_owned(), json!(tool));
+            }
+        }
+        shown
     }
 }
 
-pub(super) async fn take(port: u16) -> Result<Look, NoServer> {
+pub(in crate::commands) async fn take(port: u16) -> Result<Look, NoServer> {
     let looked = timeout(STATUS_TIMEOUT, look(port)).await;
     looked.unwrap_or_else(|_| Err(NoServer::Odd("it took too long".to_owned())))
 }
@@ -186,8 +205,46 @@ async fn first_event(mut body: Incoming) -> io::Result<String> {
 }
 
 fn of_snapshot(snapshot: Snapshot) -> Look {
-    let Snapshot { about, events, state, now, .. } = snapshot;
-    Look { about, state, calls: Some(last_calls(events)), now: Some(now) }
+    let Snapshot { about, events, mut state, now, .. } = snapshot;
+    state.jobs.iter_mut().for_each(forget_progress);
+    let job_tools = job_tools(&events);
+    Look { about, state, calls: Some(last_calls(events)), job_tools, now: Some(now) }
+}
+
+/// The last progress of a run that has ended says nothing of its end.
+fn forget_progress(job: &mut Job) {
+    if job.state != "running" {
+        (job.done, job.total) = (None, None);
+    }
+}
+
+/// From the answers of the calls that started them.
+fn job_tools(events: &[Event]) -> BTreeMap<String, String> {
+    let mut tools: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut found = BTreeMap::new();
+    for event in events {
+        match event {
+            Event::CallBegan { call, tool, .. } => {
+                tools.insert(call, tool);
+            }
+            Event::Message { what, call: Some(call), text, .. } if what == "answer" => {
+                let tool = tools.get(call.as_str()).copied().unwrap_or_default();
+                let starts_jobs = Tool::named(tool)
+                    .is_some_and(|tool| tool.execution_mode() == ExecutionMode::Job);
+                if let Some((_, job)) = text.split_once(" ok ").filter(|_| starts_jobs) {
+                    found.insert(job.to_owned(), tool.to_owned());
+                }
+            }
+            Event::Message { .. }
+            | Event::Note { .. }
+            | Event::State { .. }
+            | Event::LaneState { .. }
+            | Event::Fault { .. }
+            | Event::CallServed { .. }
+            | Event::CallEnded { .. } => {}
+        }
+    }
+    found
 }
 
 fn last_calls(events: Vec<Event>) -> Vec<Call> {
@@ -243,7 +300,13 @@ fn of_editor_state(known: &Json, about: About) -> Look {
         project_name: text("/project/name"),
         project_path: text("/project/path"),
     });
-    let jobs = known.get("jobs").and_then(Json::as_array).into_iter().flatten().map(|job| {
+    let known_jobs = || known.get("jobs").and_then(Json::as_array).into_iter().flatten();
+    let job_tools = known_jobs().filter_map(|job| {
+        let text = |name: &str| Some(job.get(name)?.as_str()?.to_owned());
+        Some((text("job_id")?, text("tool_name")?))
+    });
+    let job_tools = job_tools.collect();
+    let jobs = known_jobs().map(|job| {
         let text = |name: &str| job.get(name).and_then(Json::as_str).unwrap_or_default().to_owned();
         Job { job_id: text("job_id"), state: text("state"), done: None, total: None }
     });
@@ -256,5 +319,5 @@ fn of_editor_state(known: &Json, about: About) -> Look {
         refused: text("/refused/project_path"),
         jobs: jobs.collect(),
     };
-    Look { about: About { editor, ..about }, state, calls: None, now: None }
+    Look { about: About { editor, ..about }, state, calls: None, job_tools, now: None }
 }

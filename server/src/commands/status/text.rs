@@ -44,7 +44,10 @@ pub(super) fn lines(look: &Look, colours: bool) -> String {
     for job in &state.jobs {
         let progress = job.done.zip(job.total).map(|(done, total)| format!(" {done} of {total}"));
         let progress = progress.unwrap_or_default();
-        text += &format!("job      {} {}{progress}\n", safe(&job.job_id), safe(&job.state));
+        let tool = look.job_tools.get(&job.job_id);
+        let tool = tool.map(|tool| format!(" {}", safe(tool))).unwrap_or_default();
+        let (id, state) = (safe(&job.job_id), safe(&job.state));
+        text += &format!("job      {id}{tool} {state}{progress}\n");
     }
     match calls {
         None => text += "calls    not shown: the page of the server is off, or has two viewers\n",
@@ -145,13 +148,16 @@ fn safe(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::{Look, lines};
     use page::{About, State};
 
     #[test]
     fn text_of_a_peer_never_controls_the_terminal() {
         let state = State { editor: "\u{1b}[2J\u{202e}evil".to_owned(), ..State::default() };
-        let look = Look { about: About::default(), state, calls: Some(Vec::new()), now: None };
+        let (about, calls, job_tools) = (About::default(), Some(Vec::new()), BTreeMap::new());
+        let look = Look { about, state, calls, job_tools, now: None };
         let shown = lines(&look, false);
         assert!(!shown.contains('\u{1b}') && !shown.contains('\u{202e}'), "{shown}");
         assert!(lines(&look, true).contains("\u{1b}[32m"), "only the colours are left");
