@@ -2,6 +2,7 @@
 
 use harness::editor::{Editor, Program};
 use harness::server::Server;
+use harness::stop_signal::StopSignal;
 use serde_json::Value;
 
 use crate::command::{Ended, free_port, run};
@@ -128,14 +129,14 @@ fn a_server_that_is_killed_while_the_tests_run_is_5() {
     assert_eq!(report["steps"][1]["outcome"], "unknown");
 }
 
-#[cfg(unix)]
 #[test]
 fn ctrl_c_ends_it_with_130_and_stops_the_tests() {
+    let Some(interrupt) = StopSignal::interrupt() else { return };
     let (_server, port, mut editor) = stage(&[]);
     let port = port.to_string();
     let running = crate::command::Running::start(&["verify", "--port", &port], |_| {});
     while editor.gets("submit_job")["from_server"]["tool_name"] != "run_tests" {}
-    running.signal("-INT");
+    running.interrupt(interrupt);
     running.end().assert_code(130);
     editor.gets("cancel");
 }
