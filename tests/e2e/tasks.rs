@@ -1,5 +1,6 @@
 //! Test runs as tasks of the revision 2026-07-28, and methods that a server with only tools does not have.
 
+use coordination::Catalog;
 use harness::agent::{HttpAgent, StdioAgent, modern, outcome};
 use harness::server::Server;
 use serde_json::{Value, json};
@@ -76,7 +77,8 @@ fn a_test_run_is_a_task_over_stdio_and_http_for_a_client_that_declares_it() {
 fn a_repeated_test_run_is_the_same_task_and_says_so() {
     let mut server = Server::start(&["--catalog", "1.1"]);
     let agent = HttpAgent { port: server.port() };
-    let _plugin = Plugin::ready(server.port());
+    let state = json!({ "state": "ready" });
+    let _plugin = Plugin::hello_of(server.port(), state, Catalog::V1_1);
     let run = json!({ "name": "run_tests", "arguments": { "client_request_id": "x" } });
     let [first, second] = [(); 2].map(|()| {
         let answer = agent.request("2026-07-28", "tools/call", &declaring(run.clone()));

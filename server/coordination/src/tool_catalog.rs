@@ -71,8 +71,9 @@ impl Catalog {
 
     /// The least catalogue in which a call of this one means the same.
     pub fn needed_for(self, tool: &Tool, has_id: bool) -> Self {
-        let is_in_1_0 = Self::V1_0.tool(tool.name).is_some();
-        if is_in_1_0 && !(has_id && self.deduplicates(tool)) { Self::V1_0 } else { self }
+        let runs_once = has_id && self.deduplicates(tool);
+        let is_new = Self::V1_0.tool(tool.name).is_none();
+        if runs_once || is_new { self } else { Self::V1_0 }
     }
 
     /// A repeated `client_request_id` of this tool is the same call.
