@@ -75,7 +75,7 @@ impl Environment {
             Base::Home => home(),
             Base::Config => {
                 // The XDG specification: a relative path is ignored.
-                let set = self.variable("XDG_CONFIG_HOME").filter(|path| path.is_absolute());
+                let set = self.variable("XDG_CONFIG_HOME").filter(|path| path.has_root());
                 set.or_else(|| Some(home()?.join(".config")))
             }
             Base::DotConfig => Some(home()?.join(".config")),

@@ -11,6 +11,10 @@ use serde_json::{Value, json};
 use crate::command::{Ended, free_port, run, run_with, unity_project};
 
 /// The state and the fact of a check.
+/// A program that does not exist.
+const MISSING: &str =
+    if cfg!(windows) { "C:\\nowhere\\unity-mcp.exe" } else { "/nowhere/unity-mcp" };
+
 fn check<'a>(report: &'a Value, name: &str) -> (&'a str, &'a str) {
     let checks = report["checks"].as_array().unwrap();
     let check = checks.iter().find(|check| check["check"] == name);
@@ -32,7 +36,7 @@ fn has(report: &Value, name: &str) -> bool {
 fn doctor(folder: &Scratch, port: u16, prepare: impl FnOnce(&mut Command)) -> Ended {
     let port = port.to_string();
     run_with(&["doctor", "--json", "--port", &port], |command| {
-        command.current_dir(&folder.0).env("HOME", &folder.0);
+        command.current_dir(&folder.0).env("HOME", &folder.0).env("USERPROFILE", &folder.0);
         prepare(command);
     })
 }
@@ -53,7 +57,9 @@ fn a_healthy_project_has_no_failure() {
     };
     ok("project", "Unity 2022.3.10f1");
     ok("plugin", "com.unity-mcp.editor");
-    ok("unity", &format!("pid {}", std::process::id()));
+    // Wine does not list its processes, so there the connection alone shows it.
+    let pid = format!("pid {}", std::process::id());
+    ok("unity", if cfg!(windows) { "has the project open" } else { &pid });
     ok("port", "unity-mcp");
     ok("editor", "is connected, ready for ");
     ok("token", "not required");
@@ -278,7 +284,7 @@ fn the_entries_of_clients_are_checked() {
     };
     let report = doctor(&folder, port, |_| {}).json();
     assert_eq!(check(&report, "client").0, "warn");
-    let report = entry(json!({ "command": "/nowhere/unity-mcp", "args": ["--stdio"] }));
+    let report = entry(json!({ "command": MISSING, "args": ["--stdio"] }));
     let (state, fact) = check(&report, "client");
     assert!(state == "fail" && fact.contains("does not exist"), "{fact}");
     let report = entry(json!({ "url": "http://127.0.0.1:1/mcp" }));
@@ -296,7 +302,7 @@ fn an_entry_of_a_project_and_one_with_another_name_are_found_and_the_action_name
     let project = unity_project("doctor project entry");
     let cursor = project.0.join(".cursor");
     std::fs::create_dir_all(&cursor).unwrap();
-    let entry = json!({ "command": "/nowhere/unity-mcp", "args": ["--stdio"] });
+    let entry = json!({ "command": MISSING, "args": ["--stdio"] });
     let text = json!({ "mcpServers": { "game": entry } }).to_string();
     std::fs::write(cursor.join("mcp.json"), text).unwrap();
     // The home is another folder, so the file is the project's alone.

@@ -309,7 +309,8 @@ fn a_port_that_is_in_use_is_written_with_a_warning() {
     assert_eq!(said.code, 0, "{}", said.stderr);
     let results: Value = serde_json::from_str(&said.stdout).unwrap();
     let [package, settings] = &results["results"].as_array().unwrap()[..] else { panic!() };
-    assert_eq!(package["file"], home.path("game/Packages/manifest.json").to_str().unwrap());
+    let manifest = home.path("game").join("Packages").join("manifest.json");
+    assert_eq!(package["file"], manifest.to_str().unwrap());
     assert_eq!(settings["port"], port);
     assert!(settings["warning"].as_str().unwrap().contains("is held by another program"));
     assert!(said.stderr.contains("choose another port"), "{}", said.stderr);

@@ -86,6 +86,12 @@ fn the_demo_takes_the_server_beside_it_and_builds_nothing() {
     for program in [program(), binary("mock-unity")] {
         std::fs::copy(program, folder.0.join(program.file_name().unwrap())).unwrap();
     }
+    // Under Wine the programs need a library beside them.
+    for library in std::fs::read_dir(program().parent().unwrap()).unwrap().flatten() {
+        if library.path().extension().is_some_and(|extension| extension == "dll") {
+            std::fs::copy(library.path(), folder.0.join(library.file_name())).unwrap();
+        }
+    }
     let mock = folder.0.join(binary("mock-unity").file_name().unwrap());
     let mut command = std::process::Command::new(&mock);
     command.arg("demo").current_dir(&folder.0).env("PATH", &folder.0).env_remove("CARGO");
