@@ -28,9 +28,13 @@ impl Report {
         );
         for ((over, figure), [floor, one_thread, ours]) in &self.0 {
             let cells = [floor, one_thread].map(|floor| {
+                let (value, unit) = (median(floor.clone()), figure.unit());
+                if *figure == Figure::Idle {
+                    // The floor does nothing while it is idle, so there is no ratio.
+                    return format!("{value:.1} {unit} | {:.1} {unit}", median(ours.clone()));
+                }
                 let [least, middle, most] = ratio(ours, floor);
-                let value = median(floor.clone());
-                format!("{value:.1} {} | **{middle:.2}** ({least:.2} to {most:.2})", figure.unit())
+                format!("{value:.1} {unit} | **{middle:.2}** ({least:.2} to {most:.2})")
             });
             writeln!(text, "| {over}, {} | {} | {} |", figure.name(), cells[0], cells[1]).unwrap();
         }
